@@ -177,7 +177,7 @@ impl Engine {
                 }
                 Err(error) => self.fail(&mut state, error),
             }
-            state.tell_progress();
+            state.notify_progress();
         }
         Ok(self.end_drain(state))
     }
@@ -237,7 +237,7 @@ impl Engine {
             match self.output.write_now(front) {
                 Ok(written) => {
                     state.advance(written, State::leak);
-                    state.tell_progress();
+                    state.notify_progress();
                     until = sys::Moment::now() + limit;
                 }
                 Err(error) if error.is_interruption() || error.would_block() => sys::pause(),
@@ -354,7 +354,7 @@ impl Engine {
 
     fn end_drain<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         state.drainer = 0;
-        state.tell_progress();
+        state.notify_progress();
         state
     }
 
@@ -475,7 +475,7 @@ impl Engine {
         state.failure = Some(Failure {
             error,
             on_broken_pipe: state.on_broken_pipe,
-            told: false,
+            reported: false,
         });
         self.cursor.close();
         self.give_up(state);
@@ -499,7 +499,7 @@ impl Engine {
         let state = self.lock_state();
         let all = self.accepted(&state);
         let mut state = self.drain(state, all, Patience::Forever);
-        Ok(state.tell_failure()?)
+        Ok(state.report_failure()?)
     }
 
     /// The same, until `deadline`; the helper drains, if there is one.
@@ -520,7 +520,7 @@ impl Engine {
                 self.drain(state, next, Patience::Stalled(left))
             };
         }
-        Ok(state.tell_failure()?)
+        Ok(state.report_failure()?)
     }
 
     /// Forgets a failure: messages from now on are written again.

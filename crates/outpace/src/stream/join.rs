@@ -65,7 +65,7 @@ impl Engine {
             }
             Err(error) => self.fail(&mut state, error),
         }
-        state.tell_progress();
+        state.notify_progress();
         (state, true)
     }
 

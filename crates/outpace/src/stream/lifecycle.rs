@@ -90,7 +90,7 @@ impl Engine {
     #[cold]
     pub(crate) fn error(&self) -> sys::OsError {
         let mut state = self.lock_state();
-        state.tell_failure().err().unwrap_or(state.last_error)
+        state.report_failure().err().unwrap_or(state.last_error)
     }
 
     /// Ends the process quietly if the pipe is closed and the stream is set to that: for callers that cannot return an
@@ -180,10 +180,10 @@ impl Engine {
         if lost > 0 && state.drops() {
             self.report_lost(&mut state, lost);
         }
-        let Some(failure) = state.failure.as_mut().filter(|failure| !failure.told) else {
+        let Some(failure) = state.failure.as_mut().filter(|failure| !failure.reported) else {
             return End::Well;
         };
-        failure.told = true;
+        failure.reported = true;
         if failure.ends_process() {
             return End::Broken;
         }

@@ -177,7 +177,7 @@ fn run(engine: &Engine) {
         }
         state.spill.writing = 0;
         state.spill.abandoned = false;
-        state.tell_progress();
+        state.notify_progress();
         (state, Rest::None)
     });
 }

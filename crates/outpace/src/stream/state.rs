@@ -1,7 +1,7 @@
 //! A stream's state: the policy in force, and the bytes that are pending.
 //!
-//! The fields are private to this folder. [`State::assert_consistent`] states their invariants, and debug builds assert them
-//! at each unlock. Only [`queue`](super::queue) moves the bytes.
+//! The fields are private to this folder. [`State::assert_consistent`] states their invariants, and debug builds check
+//! them at each unlock. Only [`queue`](super::queue) moves the bytes.
 
 use super::buffering::{Buffering, Overflow};
 use super::gap::GapMarker;
@@ -134,7 +134,7 @@ pub(crate) struct Failure {
     pub(crate) error: sys::OsError,
     pub(super) on_broken_pipe: BrokenPipe,
     /// Whether a caller has got the error.
-    pub(crate) told: bool,
+    pub(crate) reported: bool,
 }
 
 impl Failure {
@@ -210,11 +210,11 @@ impl State {
     }
 
     /// The failure as a result, which the caller reports.
-    pub(super) fn tell_failure(&mut self) -> Result<(), sys::OsError> {
+    pub(super) fn report_failure(&mut self) -> Result<(), sys::OsError> {
         let Some(failure) = self.failure.as_mut() else {
             return Ok(());
         };
-        failure.told = true;
+        failure.reported = true;
         Err(failure.error)
     }
 
@@ -228,7 +228,7 @@ impl State {
     }
 
     /// A drain has made progress, or ended.
-    pub(super) fn tell_progress(&mut self) {
+    pub(super) fn notify_progress(&mut self) {
         if self.waiters > 0 {
             self.deferred.progress = true;
         }

@@ -22,11 +22,11 @@ use std::time::Duration;
 impl Deferred {
     /// Called with the state unlocked.
     #[cold]
-    extern "C" fn make_up(self, engine: &Engine) {
+    extern "C" fn run(self, engine: &Engine) {
         self.notify(engine);
         #[cfg(feature = "tokio")]
         if self.tasks {
-            engine.tasks.tell_progress();
+            engine.tasks.notify_progress();
         }
         for message in &self.reports {
             report(format_args!("{message}"));
@@ -35,13 +35,13 @@ impl Deferred {
 
     fn notify(&self, engine: &Engine) {
         if self.progress {
-            engine.progress.tell_all();
+            engine.progress.notify_all();
         }
         if self.helper {
-            engine.wake.tell_one();
+            engine.wake.notify_one();
         }
         if self.spiller {
-            engine.spilled.tell_one();
+            engine.spilled.notify_one();
         }
     }
 }
@@ -120,7 +120,7 @@ impl<'a> StateGuard<'a> {
             let deferred = mem::replace(&mut self.deferred, Deferred::EMPTY);
             self.engine.state.unlock();
             work::end();
-            deferred.make_up(self.engine);
+            deferred.run(self.engine);
         }
         if work::take_owed() {
             pay();

@@ -157,7 +157,7 @@ impl Engine {
             let until = *until.get_or_insert(all);
             // Dropped messages are not waited for.
             if state.drained >= until.min(all) || state.failure.is_some() {
-                return Poll::Ready(state.tell_failure().map_err(io::Error::from));
+                return Poll::Ready(state.report_failure().map_err(io::Error::from));
             }
             if registered {
                 state.tasks_wait = true;
@@ -188,7 +188,7 @@ impl Engine {
             engine.drain_all(Patience::Forever);
             engine.tasks.with(|waiting| waiting.is_flushing = false);
             // A task may have seen `is_flushing` after the drain.
-            engine.tasks.tell_progress();
+            engine.tasks.notify_progress();
         });
         match thread {
             Ok(()) => Poll::Pending,

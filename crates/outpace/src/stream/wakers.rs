@@ -47,7 +47,7 @@ impl Tasks {
     }
 
     /// Wakes those that wait for progress.
-    pub(crate) fn tell_progress(&self) {
+    pub(crate) fn notify_progress(&self) {
         let tasks = self.with(|waiting| mem::take(&mut waiting.progress));
         tasks.into_iter().for_each(Waker::wake);
     }

@@ -76,7 +76,7 @@ impl Engine {
     pub(super) fn dismiss_workers(&self, state: &mut State) {
         state.helper.worker.stop = true;
         state.spill.worker.stop = true;
-        self.wake.tell_all();
-        self.spilled.tell_all();
+        self.wake.notify_all();
+        self.spilled.notify_all();
     }
 }

@@ -87,26 +87,26 @@ impl Condition {
     /// Waits, with the mutex unlocked, until notified or for `limit`; may return early.
     pub(crate) fn wait(&self, mutex: &RawMutex, limit: Option<Duration>) {
         // A later notification changes the number, so that the wait ends at once.
-        let told = self.0.load(Ordering::Relaxed);
+        let seen = self.0.load(Ordering::Relaxed);
         mutex.unlock();
-        let told = unless!(
+        let seen = unless!(
             "a waiter looks too late",
-            told,
+            seen,
             self.0.load(Ordering::Relaxed)
         );
-        sys::futex_wait(&self.0, told, limit);
+        sys::futex_wait(&self.0, seen, limit);
         mutex.lock();
     }
 
     /// Wakes one thread that waits.
-    pub(crate) fn tell_one(&self) {
-        let one = unless!("telling leaves the number alone", 1, 0);
+    pub(crate) fn notify_one(&self) {
+        let one = unless!("notifying leaves the number alone", 1, 0);
         self.0.fetch_add(one, Ordering::Relaxed);
         sys::futex_wake_one(&self.0);
     }
 
     /// Wakes all threads that wait.
-    pub(crate) fn tell_all(&self) {
+    pub(crate) fn notify_all(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
         sys::futex_wake_all(&self.0);
     }

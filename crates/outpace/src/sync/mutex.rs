@@ -177,12 +177,12 @@ mod imp {
         }
 
         /// Wakes one thread that waits.
-        pub(crate) fn tell_one(&self) {
+        pub(crate) fn notify_one(&self) {
             self.0.get().notify_one();
         }
 
         /// Wakes all threads that wait.
-        pub(crate) fn tell_all(&self) {
+        pub(crate) fn notify_all(&self) {
             self.0.get().notify_all();
         }
 

@@ -385,15 +385,15 @@ mod tests {
 
     #[test]
     fn a_thread_has_its_closure_on_its_own_stack() {
-        let (tell, told) = std::sync::mpsc::channel();
+        let (sender, receiver) = std::sync::mpsc::channel();
         let captured = [7_u8; 24];
         let started = spawn(c"test", move || {
             let local = 0_u8;
             let apart = captured.as_ptr().addr().abs_diff((&raw const local).addr());
-            let _ = tell.send(apart);
+            let _ = sender.send(apart);
         });
         assert!(started.is_ok());
-        let apart = told.recv().unwrap();
+        let apart = receiver.recv().unwrap();
         assert!(
             apart < STACK,
             "{apart} bytes from the thread's own variables"

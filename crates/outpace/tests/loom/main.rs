@@ -133,5 +133,5 @@ noticed! {
     unlocking_releases "unlocking is relaxed" 3 mutex::three_lock;
     a_waiter_leaves_word_of_others "a waiter locks as if alone" 3 mutex::three_lock;
     a_waiter_looks_before_it_unlocks "a waiter looks too late" 4 mutex::one_waits;
-    telling_changes_the_number "telling leaves the number alone" 4 mutex::one_waits;
+    notifying_changes_the_number "notifying leaves the number alone" 4 mutex::one_waits;
 }

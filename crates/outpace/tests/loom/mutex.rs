@@ -103,14 +103,14 @@ pub(crate) fn one_waits() {
     });
     for _ in 0..2 {
         waited.locked(1);
-        // Put off, as all telling is.
-        waited.condition.tell_one();
+        // After the unlock, as all notifications.
+        waited.condition.notify_one();
     }
     waits.join().unwrap();
 }
 
 #[test]
-fn a_waiter_is_woken_although_it_is_told_when_the_mutex_is_open_again() {
+fn a_waiter_is_woken_by_a_notification_after_the_unlock() {
     model(4, one_waits);
 }
 
@@ -123,7 +123,7 @@ fn all_waiting_threads_are_woken() {
             thread::spawn(move || waited.wait_for(1))
         });
         waited.locked(1);
-        waited.condition.tell_all();
+        waited.condition.notify_all();
         for other in others {
             other.join().unwrap();
         }
