@@ -170,7 +170,7 @@ impl Author<'_> {
         }
     }
 
-    /// Where a helper looks after the stream, what was written arrives without another call.
+    /// With a helper, all messages arrive without another call.
     fn wait_for_delivery(&self) {
         let begun = Instant::now();
         while self.seen[self.number].load(Ordering::Acquire) < self.sent {

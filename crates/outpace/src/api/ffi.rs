@@ -17,11 +17,11 @@ use std::ptr;
 /// A guard, and where its holder appends. It must not be moved, because it may point to itself.
 #[repr(C)]
 pub struct Appender {
-    /// Where the next byte of the message goes.
+    /// The place of the message's next byte.
     at: *mut u8,
     /// The end of the room.
     end: *mut u8,
-    /// Where the message begins.
+    /// The message's first byte.
     start: *mut u8,
     /// The stream's cursor, or `idle`, so that the holder asks about each message.
     cursor: *const SharedCursor,

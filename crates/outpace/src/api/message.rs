@@ -122,7 +122,7 @@ impl<'a> Guard<'a> {
 const HEADROOM: usize = 64;
 
 impl Message<'_, '_> {
-    /// Where the next `bytes` bytes go, after making room for them.
+    /// Makes room for the next `bytes` bytes, and returns their place.
     #[inline(always)]
     pub(crate) fn space(&mut self, bytes: usize) -> *mut u8 {
         if self.filled + bytes > HEADROOM && bytes > self.room() - self.filled {

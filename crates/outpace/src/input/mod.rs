@@ -88,7 +88,7 @@ pub fn stdin() -> Input<Stdin> {
 /// An input, read token by token or line by line: see the [module](self).
 pub struct Input<S> {
     source: S,
-    /// Where the next byte is in the window.
+    /// The next byte's place in the window.
     at: usize,
     lookahead: Lookahead,
     position: Position,
@@ -115,7 +115,7 @@ struct Position {
 struct Lines {
     at: usize,
     newlines: u64,
-    /// Where the line of the last newline begins, as an offset.
+    /// The offset behind the last of them, where a line begins.
     start: u64,
 }
 

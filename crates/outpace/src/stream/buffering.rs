@@ -55,7 +55,7 @@ pub enum Buffering {
     Background {
         /// Bytes queued at most.
         capacity: usize,
-        /// What happens to a message that finds the queue full.
+        /// The treatment of a message while the queue is full.
         overflow: Overflow,
     },
 }
@@ -74,7 +74,7 @@ pub enum Overflow {
     /// Bytes that do not fit into memory go to a file without a name, and from there to the destination.
     /// Nothing is lost: at the limit, or when the file cannot take more, the caller waits.
     Spill {
-        /// Where the file is made.
+        /// The file's directory.
         directory: PathBuf,
         /// Bytes in the file at most.
         limit: u64,

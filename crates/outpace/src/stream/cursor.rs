@@ -74,7 +74,7 @@ impl SharedCursor {
         self.limit.load(Ordering::Relaxed)
     }
 
-    /// Where the guard's holder appends.
+    /// The place at which the guard's holder appends.
     #[inline(always)]
     pub(crate) fn get(&self) -> Cursor {
         Cursor {
@@ -184,7 +184,7 @@ impl SharedCursor {
 /// The position of the guard's holder, which may keep it in registers between messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor {
-    /// Where the next message begins.
+    /// The next message's first byte.
     pub(crate) next: *mut u8,
     /// The end of what may be appended without asking.
     pub(crate) end: *mut u8,

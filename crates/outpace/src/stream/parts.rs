@@ -102,7 +102,7 @@ impl Helper {
 /// The state of a stream's spilling.
 pub(crate) struct Spill {
     pub(super) file: Option<Arc<File>>,
-    /// Where the file is made, once it is needed.
+    /// The directory of the file, which is made once it is needed.
     pub(super) directory: Option<PathBuf>,
     /// The span of the file that has been written and not yet read back.
     pub(super) from: u64,

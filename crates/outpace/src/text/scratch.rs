@@ -185,7 +185,7 @@ impl Scratch<'_> {
         scratch
     }
 
-    /// Where the next `room` bytes may be put, for [`advance`](Self::advance).
+    /// The place of the next `room` bytes, for [`advance`](Self::advance).
     #[inline(always)]
     pub(crate) fn space(&mut self, room: usize) -> *mut u8 {
         if room > self.room() {

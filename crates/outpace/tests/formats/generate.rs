@@ -167,7 +167,7 @@ impl Generator {
                 let place = call.add(format!("{}_usize", self.random.below(25)), &mut self.random);
                 text += &format!(".{}", count(&place));
             }
-            // A point without a number, which says nothing.
+            // A point without a number, which has no effect.
             4 => text += ".",
             // By order, which must then be the next in order.
             3 if call.taken == call.given.len() => {

@@ -119,7 +119,7 @@ fn drops(buffering: &Buffering) -> bool {
     )
 }
 
-/// Where the stream goes, and how what has arrived is learnt.
+/// The stream's destination, and how the model sees the bytes that have arrived.
 enum Destination {
     /// A pipe or socket, with a reader.
     Read(JoinHandle<Vec<u8>>),
@@ -579,7 +579,7 @@ impl Model<'_, '_> {
 /// All the messages so far, but those that a failure took away.
 struct Log {
     bytes: Vec<u8>,
-    /// Where each of them ends.
+    /// The end of each of them.
     ends: Vec<usize>,
     /// Some may have been dropped.
     dropping: bool,

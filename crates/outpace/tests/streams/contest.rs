@@ -264,7 +264,7 @@ fn output_that_exit_cannot_write_is_told_of() {
     }
 }
 
-/// Documented: std runs nothing of another thread's then.
+/// As documented: std runs no code of other threads then.
 fn exit_in_another_thread_writes_what_was_flushed() {
     let finished = Program::new(exits_elsewhere).run(To::Pipe);
     assert_eq!(finished.code(), 6);

@@ -1,5 +1,5 @@
-//! What the kernel may answer to a write, for real: in each case what arrives is an exact prefix, the
-//! error is told once, the process neither spins nor hangs, and its exit status tells.
+//! Real answers of the kernel to a write: in each case an exact prefix arrives, the caller or the exit report gets the
+//! error once, the process neither spins nor hangs, and its exit status shows the failure.
 
 use crate::support::{
     Finished, Program, Reader, Running, Terminal, To, assert_same, events, list, pipe,
@@ -74,7 +74,7 @@ fn full() -> OwnedFd {
     }
 }
 
-/// Where nothing arrives that anybody reads.
+/// A reader that gets no bytes: those of such a destination cannot be read.
 fn no_reader() -> Reader {
     Reader::new(File::open("/dev/null").unwrap())
 }
@@ -103,7 +103,7 @@ fn report_errors() {
     let error = out.flush().unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     assert!(errors > 0);
-    // Told to the program, which goes on: nothing more to say at exit.
+    // The program has got the error and goes on: no report at exit.
 }
 
 fn write_all_reports_a_full_device() {

@@ -1,4 +1,4 @@
-//! What the program's own code does while a message of its is formatted: the message stays whole, in its order, and
+//! The program's own code runs while one of its messages is formatted: the message stays whole, in its order, and
 //! appears only if it is finished; on a guard it is put together in the stream's own buffer.
 
 use crate::common::Random;

@@ -153,7 +153,7 @@ fn a_read_of_a_non_blocking_input_waits() {
 }
 
 fn closed() {
-    // SAFETY: nothing here uses it.
+    // SAFETY: no code here uses it.
     unsafe { libc::close(0) };
     let error = outpace::input::stdin().read::<i32>().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);

@@ -1,5 +1,5 @@
-//! The promises of `Prompt`: text appears while the program does something else, small programs pay
-//! nothing, bursts are free.
+//! The promises of `Prompt`: text appears while the program does something else, and neither small programs nor bursts
+//! pay for it.
 
 use crate::support::{Program, To, list, wait_to_go_on, write_calls};
 use std::io::Write;

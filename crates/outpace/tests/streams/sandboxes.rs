@@ -260,7 +260,7 @@ fn rows() -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
     })
 }
 
-/// The number of a call; nothing where there is none.
+/// The number of a call; `None` where it does not exist.
 #[cfg(target_arch = "x86_64")]
 fn number(name: &str) -> Option<libc::c_long> {
     macro_rules! numbers {

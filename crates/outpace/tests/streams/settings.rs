@@ -151,7 +151,7 @@ fn stdbuf_works() {
         crate::support::skip("stdbuf is not installed");
     }
     let program = |option: &str| Program::new(tell).under(&["stdbuf", option]);
-    // The library that stdbuf has loaded says nothing, and takes nothing away.
+    // The library that stdbuf has loaded reports no error, and consumes no variable.
     assert_buffering(program("-oL"), To::Pipe, "line");
     assert_buffering(program("-o0"), To::Pipe, "unbuffered");
     assert_buffering(program("-o4K"), To::Pipe, "block:4KiB");

@@ -82,7 +82,7 @@ fn what_a_task_has_written_arrives_however_the_program_ends() {
         let finished = Program::new(on_stderr).argument(which).run(To::Pipe);
         assert_eq!(finished.stderr, "on standard error\n");
         assert_same(&finished.stdout, expected.as_bytes());
-        // A reader that reads nothing until the program only waits for it.
+        // The reader does not read until the program only waits for it.
         let (running, reader) = Program::new(ends_at_once).argument(which).start_unread();
         reader.resume();
         assert_same(&reader.all(), expected.as_bytes());

@@ -31,7 +31,7 @@ impl Reader {
         Self::with(file, Received::default())
     }
 
-    /// One that reads nothing until [`resume`](Reader::resume).
+    /// One that does not read until [`resume`](Reader::resume).
     pub(crate) fn paused(file: File) -> Self {
         let received = Received {
             paused: true,
