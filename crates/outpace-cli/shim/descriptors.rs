@@ -1,6 +1,6 @@
 //! Which descriptors lead to the ring's terminal.
 //!
-//! The kernel is asked once, and its answer holds until a call is made that may change the descriptor ([`known`](crate::known)).
+//! The kernel is asked once, and its answer, that it is so or that it is not, holds until a call is made that may change the descriptor ([`known`](crate::known)).
 //! A write that begins after the call has returned goes where the descriptor leads then.
 //!
 //! This requires that all such calls are seen. The C library's are ([`watch`](crate::watch)); `run` looks whether other code in the
@@ -22,12 +22,17 @@ static CALLS: [CallCounter; DESCRIPTORS] = [const { CallCounter(AtomicU64::new(0
 static CALLS_OF_ALL: CallCounter = CallCounter(AtomicU64::new(0));
 static CALLS_OF_OTHERS: CallCounter = CallCounter(AtomicU64::new(0));
 
-static KNOWN: [Known; DESCRIPTORS] = [const {
+const fn nothing_known() -> Known {
     Known {
         since: AtomicU64::new(Known::NEVER),
         taken: AtomicU64::new(0),
     }
-}; DESCRIPTORS];
+}
+
+/// Those that lead to the terminal, and those that lead elsewhere. A closed one is neither: `open` may give its number to the
+/// terminal, and is not seen.
+static HERE: [Known; DESCRIPTORS] = [const { nothing_known() }; DESCRIPTORS];
+static ELSEWHERE: [Known; DESCRIPTORS] = [const { nothing_known() }; DESCRIPTORS];
 
 /// Begins a call that may change this descriptor; returns the argument of [`end`].
 pub(crate) extern "C" fn begin(descriptor: c_int) -> &'static CallCounter {
@@ -51,30 +56,51 @@ pub(crate) fn forget() {
     CALLS_OF_ALL.forget();
 }
 
-/// Whether a descriptor can be written to and leads to the ring's terminal.
+/// Where the bytes written to a descriptor go: to the ring's terminal; elsewhere, of which this process is sure; or the kernel
+/// decides.
 #[inline]
-pub(crate) fn takes_output(descriptor: c_int, ring: &Header) -> bool {
+pub(crate) fn destination(descriptor: c_int, ring: &Header) -> Leads {
     let index = descriptor as usize;
-    let Some((known, calls)) = KNOWN.get(index).zip(CALLS.get(index)) else {
-        return is_here(descriptor, ring);
+    let Some((here, calls)) = HERE.get(index).zip(CALLS.get(index)) else {
+        return if is_here(descriptor, ring) {
+            Leads::Here
+        } else {
+            Leads::Perhaps
+        };
     };
     let count = calls.count(&CALLS_OF_ALL);
     let taken = ring.taken.0.load(Ordering::Relaxed);
-    known.is_sure(count, taken) || ask(descriptor, ring, known, calls, [count, taken])
+    if here.is_sure(count, taken) {
+        return Leads::Here;
+    }
+    ask(descriptor, ring, here, calls, [count, taken])
 }
 
 #[cold]
-fn ask(descriptor: c_int, ring: &Header, known: &Known, calls: &CallCounter, at: [u64; 2]) -> bool {
+fn ask(descriptor: c_int, ring: &Header, here: &Known, calls: &CallCounter, at: [u64; 2]) -> Leads {
     let [count, taken] = at;
-    let was_known = known.holds(count);
-    let is_right = was_known && has_number(descriptor, ring) || is_here(descriptor, ring);
-    if is_right {
-        known.note(count, is_plain(ring), taken);
-    } else if was_known && calls.count(&CALLS_OF_ALL) == count {
-        // It was changed by a call that was not seen.
+    let elsewhere = &ELSEWHERE[descriptor as usize % DESCRIPTORS];
+    if elsewhere.is_sure(count, taken) {
+        return Leads::Elsewhere;
+    }
+    let was_known = here.holds(count);
+    if was_known && has_number(descriptor, ring) {
+        here.note(count, is_plain(ring), taken);
+        return Leads::Here;
+    }
+    let leads = leads(descriptor, ring);
+    if leads == Leads::Here && is_writable(descriptor) {
+        here.note(count, is_plain(ring), taken);
+        return Leads::Here;
+    }
+    if was_known && calls.count(&CALLS_OF_ALL) == count {
+        // It has become another one by a call that is not seen.
         mistrust();
     }
-    is_right
+    if leads == Leads::Elsewhere && is_plain(ring) {
+        elsewhere.note(count, true, taken);
+    }
+    Leads::Perhaps
 }
 
 /// Whether a descriptor leads to a terminal of the number that the ring's has.

@@ -226,7 +226,7 @@ pub(crate) extern "C" fn before_message(_: c_int, message: *const usize) {
             && (0..length / 4).any(|index| {
                 // SAFETY: checked just now.
                 let word = unsafe { control.add(index).read() };
-                word < 1 << 20 && system::leads(word as c_int, ring) != system::Leads::Elsewhere
+                word < 1 << 20 && system::leads(word as c_int, ring).may_be_here()
             })
     };
     if has_terminal {
@@ -359,6 +359,24 @@ pub unsafe extern "C" fn execveat(
     failed
 }
 
+/// A path that is that of no program.
+const NO_FILE: &core::ffi::CStr = c"";
+
+/// The path that tells the program's file here as in the child, which may have another working directory by its actions.
+///
+/// # Safety
+///
+/// The path ends with a NUL, or cannot be read.
+unsafe fn file_of(path: *const c_char, actions: *const c_void) -> *const c_char {
+    // SAFETY: checked just before.
+    let is_absolute = can_be_read(path.cast(), 1) && unsafe { *path } as u8 == b'/';
+    if actions.is_null() || is_absolute {
+        path
+    } else {
+        NO_FILE.as_ptr()
+    }
+}
+
 type Spawn = unsafe extern "C" fn(
     *mut c_int,
     *const c_char,
@@ -392,7 +410,7 @@ pub unsafe extern "C" fn posix_spawn(
     let away = before_program(ring);
     // SAFETY: the caller's.
     let result = unsafe {
-        with_environment(path, environment, |environment| {
+        with_environment(file_of(path, actions), environment, |environment| {
             original(process, path, actions, attributes, words, environment)
         })
     };
@@ -425,8 +443,8 @@ pub unsafe extern "C" fn posix_spawnp(
     let mut buffer = [0; LONGEST_PATH];
     // SAFETY: the caller's.
     let result = unsafe {
-        let path = find(file, &mut buffer).unwrap_or(c"".as_ptr());
-        with_environment(path, environment, |environment| {
+        let path = find(file, &mut buffer).unwrap_or(NO_FILE.as_ptr());
+        with_environment(file_of(path, actions), environment, |environment| {
             original(process, file, actions, attributes, words, environment)
         })
     };
@@ -444,7 +462,7 @@ macro_rules! code {
     };
 }
 
-/// What the C library's own calls are redirected to.
+/// The targets of the C library's own calls.
 pub(crate) static REPLACEMENTS: Replacements = Replacements {
     functions: {
         let mut all = [None; Index::COUNT as usize];

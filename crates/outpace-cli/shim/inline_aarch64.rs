@@ -1,4 +1,4 @@
-//! Inline system calls of the C library on aarch64: what replaces them, and where they are.
+//! Inline system calls of the C library on aarch64: their replacements, and their places.
 
 use crate::machine::{LENGTH, NEAR, PASS, SYSTEM_CALL, instruction, lead, load, numbers};
 use crate::system::{forget_pages, protect};

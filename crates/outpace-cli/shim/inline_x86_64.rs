@@ -1,4 +1,4 @@
-//! Inline system calls of the C library on x86-64: what replaces them, and where they are.
+//! Inline system calls of the C library on x86-64: their replacements, and their places.
 
 use crate::machine::{CALL, LENGTH, NUMBER, PASS, WRITEV, replace};
 use crate::system::forget_pages;

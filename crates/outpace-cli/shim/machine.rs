@@ -7,10 +7,10 @@ mod processor;
 
 pub(crate) use processor::*;
 
-/// A replacement, or an original: only its address counts.
+/// A replacement or an original, of which only the address is used.
 pub(crate) type Code = unsafe extern "C" fn();
 
-/// What comes back if the original is to do it.
+/// The answer that leaves a write to the original.
 pub(crate) const PASS: isize = isize::MIN;
 
 unsafe extern "C" {

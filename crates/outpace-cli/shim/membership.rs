@@ -1,4 +1,4 @@
-//! This process as a member: what it knows of itself, and how it leaves the ring, for a moment or for good.
+//! This process as a member: its own state, and how it leaves the ring, for a moment or for good.
 
 use crate::ring::{self, Header, Member};
 use crate::settle::{RING, close_and_settle, ring};

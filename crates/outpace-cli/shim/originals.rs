@@ -1,4 +1,4 @@
-//! The functions of the C library that are replaced, or called by the shim: where they are.
+//! The places of the C library's functions that the shim replaces or calls.
 
 use crate::machine::missing;
 use crate::musl;

@@ -1,5 +1,5 @@
-//! Whether another program can have the shim: what its file says, and what the calling thread may do, which is about to start
-//! it or to become it. Where the loader could not open the shim, it would say so on the program's stderr.
+//! Whether another program can have the shim, by its file, and by the rights of the thread that is about to start it or to
+//! become it. A loader that cannot open the shim complains on the program's stderr.
 
 use crate::machine::{C_LIBRARIES, ELF_MACHINE, LOADERS};
 use crate::ring::{self, Header, Starts};
@@ -9,9 +9,9 @@ use core::ffi::{CStr, c_char};
 use core::ptr;
 use core::sync::atomic::Ordering;
 
-/// Interpreters of scripts that may follow one another.
+/// The longest chain of interpreters of scripts.
 const MOST_SCRIPTS: u32 = 4;
-/// As much of a file as its kind is told from.
+/// Bytes of a file that are read to tell its kind.
 const START: usize = 1024;
 
 /// Whether the loader gives the shim to the program of this file, if it is asked to, and the program is as without it.
@@ -41,7 +41,7 @@ fn is_fit(path: *const c_char) -> bool {
 // ---- How often.
 
 /// A program that is started again and again, by a script's loop, is given the shim this often at once, and then once in this time:
-/// loading it takes a third of the time that a small program takes.
+/// to load it takes as long as to start a small program.
 const AT_ONCE: u64 = 16;
 const EVERY: u64 = 250_000_000;
 
@@ -71,10 +71,10 @@ pub(crate) fn is_due(path: *const c_char, ring: &Header) -> bool {
         .is_ok()
 }
 
-// ---- What the calling thread may do.
+// ---- The rights of the calling thread.
 
-/// Whether this thread is its own master: with one user's rights, which it keeps as another program, and traced by no process,
-/// which would see what the shim does.
+/// Whether this thread has one user's rights, and keeps them as another program; and is not traced: a tracer would see the
+/// shim's system calls.
 #[inline(never)]
 fn is_allowed(ring: &Header) -> bool {
     let mut text = [0; 2048];
@@ -102,7 +102,7 @@ fn is_allowed(ring: &Header) -> bool {
     if field(b"TracerPid:") != Some(b"\t0") || !is_one(b"Uid:") || !is_one(b"Gid:") {
         return false;
     }
-    // proc(5) shows the descriptors of a process to one that has its capabilities.
+    // proc(5) shows a process's descriptors to processes that have its capabilities.
     let needed = ring.capabilities.load(Ordering::Relaxed);
     let set = |name: &[u8]| field(name).map_or(0, hexadecimal);
     needed == 0 || {
@@ -131,7 +131,7 @@ fn hexadecimal(text: &[u8]) -> u64 {
     digits.fold(0, |sum, digit| sum << 4 | u64::from(digit))
 }
 
-/// Whether the program may have as much memory as there is: the shim's would count.
+/// Whether the address space is unlimited. The shim's memory would count.
 fn is_unlimited() -> bool {
     const RLIMIT_AS: usize = 9;
     const INFINITY: u64 = u64::MAX;
@@ -167,7 +167,7 @@ impl File {
         (file >= 0).then_some(Self(file))
     }
 
-    /// Whether it is run with the rights of its user.
+    /// Whether the file adds no rights to its user's.
     fn has_no_rights(&self) -> bool {
         const RIGHTS: u32 = 0o6000;
         const CAPABILITIES: &CStr = c"security.capability";
@@ -199,7 +199,7 @@ impl File {
     }
 }
 
-/// By the first bytes of a file, which are left in the buffer.
+/// Tells the kind of a file by its first bytes, which stay in the buffer.
 fn kind(path: *const c_char, start: &mut [u8; START]) -> Option<Kind> {
     let file = File::open(path)?;
     let read = system::read_at(file.0, start, 0);
@@ -228,11 +228,11 @@ fn number(bytes: &[u8], at: usize, size: usize) -> Option<usize> {
     )
 }
 
-/// What is known of a program's file, in places of it (elf(5)).
+/// A program's file (elf(5)).
 struct Image<'a> {
     file: &'a File,
     start: &'a [u8],
-    /// Where the list of segments is, the size of an entry, and how many there are.
+    /// The place of the list of segments, the size of an entry, and their number.
     segments: (usize, usize, usize),
 }
 
@@ -255,7 +255,7 @@ impl<'a> Image<'a> {
         })
     }
 
-    /// Where the segments of a kind are in the file, and in memory, and how long they are: p_type, p_offset, p_vaddr, p_filesz.
+    /// The segments of a kind: their places in the file and in memory, and their lengths there (p_offset, p_vaddr, p_filesz).
     fn segments(&self, kind: usize) -> impl Iterator<Item = (usize, usize, usize)> {
         let (table, size, count) = self.segments;
         (0..count).filter_map(move |index| {
@@ -266,7 +266,7 @@ impl<'a> Image<'a> {
         })
     }
 
-    /// Where in the file that is which the program has at this address.
+    /// The place in the file of an address of the program.
     fn place(&self, address: usize) -> Option<usize> {
         const PT_LOAD: usize = 1;
         let mut segments = self.segments(PT_LOAD);
@@ -277,7 +277,7 @@ impl<'a> Image<'a> {
         segments.find_map(within)
     }
 
-    /// Whether a loader starts it that is known, with the C library, and without a sanitizer: that wants to come first.
+    /// Whether a known loader starts it, with the C library and without a sanitizer, whose library has to come first.
     fn is_fit(&self) -> bool {
         self.has_known_loader() && self.has_known_libraries().unwrap_or(false)
     }
@@ -296,7 +296,7 @@ impl<'a> Image<'a> {
         is_whole && LOADERS.iter().any(|loader| name.ends_with(loader))
     }
 
-    /// The entries of the list for the loader: what they are, and their values.
+    /// The entries for the loader: their tags and values.
     fn dynamic(&self) -> impl Iterator<Item = (usize, usize)> {
         const PT_DYNAMIC: usize = 2;
         const DT_NULL: usize = 0;
@@ -362,7 +362,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// How the libraries of sanitizers are called, those of gcc and of clang.
+/// The names of sanitizers' libraries, gcc's and clang's.
 const SANITIZERS: [&[u8]; 7] = [
     b"libasan.",
     b"libtsan.",
@@ -372,7 +372,7 @@ const SANITIZERS: [&[u8]; 7] = [
     b"libmsan.",
     b"libclang_rt.",
 ];
-/// What a program has that they are linked into.
+/// The functions of sanitizers that are linked into a program.
 const SANITIZER_STARTS: [&[u8]; 5] = [
     b"__asan_init",
     b"__tsan_init",

@@ -1,7 +1,7 @@
 //! The ring of this process, and waiting until what is in it is on the terminal.
 
 use crate::ring::{self, Header};
-use crate::system::{self, FUTEX, KILL, Leads, TIMED_OUT, call, leads};
+use crate::system::{self, FUTEX, KILL, TIMED_OUT, call, leads};
 use core::ffi::c_int;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -79,7 +79,7 @@ pub(crate) fn settle(ring: &Header) {
 
 /// Called before a descriptor of the terminal is used directly.
 pub(crate) fn settle_for(ring: &Header, descriptor: c_int) {
-    if !ring.is_drained() && leads(descriptor, ring) != Leads::Elsewhere {
+    if !ring.is_drained() && leads(descriptor, ring).may_be_here() {
         settle(ring);
     }
 }

@@ -218,15 +218,23 @@ pub(crate) enum Leads {
     /// Perhaps to that terminal, under another name (`/dev/tty`).
     Perhaps,
     Elsewhere,
+    /// Nowhere: it is closed.
+    Nowhere,
 }
 
 const CHARACTER_DEVICE: u32 = 0o020000;
 const FILE_TYPE: u32 = 0o170000;
 const DEV_TTY: u64 = 5 << 8;
 
+impl Leads {
+    pub(crate) fn may_be_here(&self) -> bool {
+        matches!(self, Self::Here | Self::Perhaps)
+    }
+}
+
 pub(crate) fn leads(descriptor: c_int, ring: &Header) -> Leads {
     let Some(stat) = FileStatus::of(descriptor as usize) else {
-        return Leads::Elsewhere;
+        return Leads::Nowhere;
     };
     let terminal = ring.terminal.load(Ordering::Relaxed);
     if stat.mode & FILE_TYPE != CHARACTER_DEVICE {

@@ -19,7 +19,7 @@ use core::ffi::c_void;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-/// What the C library's code is redirected to.
+/// The targets of redirected calls.
 pub(crate) struct Replacements {
     /// By [`Index`]; `None` for functions that the shim only calls.
     pub(crate) functions: [Option<Code>; Index::COUNT as usize],

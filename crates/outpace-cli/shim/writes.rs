@@ -1,13 +1,13 @@
 //! `write` and `writev`: through the ring where that can be, else to the kernel, after what is in the ring.
 
-use crate::descriptors::takes_output;
+use crate::descriptors::destination;
 use crate::family::{self, is_ours};
 use crate::machine::{__errno_location, PASS};
 use crate::membership::{count, me};
 use crate::originals::ensure_resolved;
 use crate::ring::{self, Header, Put};
 use crate::settle::{FOREVER, FUTEX_WAIT, ring, settle_for, wait, wake};
-use crate::system::{self, FUTEX, O_NONBLOCK, SCHED_YIELD, call, can_be_read, flags};
+use crate::system::{self, FUTEX, Leads, O_NONBLOCK, SCHED_YIELD, call, can_be_read, flags};
 use crate::text;
 use core::ffi::c_int;
 use core::ptr;
@@ -103,6 +103,8 @@ enum Through {
     Ring(usize),
     /// The kernel has to write them.
     Kernel,
+    /// The kernel has to write them, and they do not go to the terminal.
+    Elsewhere,
     /// There is no room, and the descriptor does not wait.
     NoRoom,
 }
@@ -119,14 +121,18 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
         family::ask_for_ring(ring, descriptor);
         return Through::Kernel;
     }
+    if !is_ours(ring) {
+        return Through::Kernel;
+    }
+    match destination(descriptor, ring) {
+        Leads::Here => {}
+        Leads::Elsewhere => return Through::Elsewhere,
+        Leads::Perhaps | Leads::Nowhere => return Through::Kernel,
+    }
     if !IS_SHARED.load(Ordering::Relaxed) {
         fetch_ahead(ring, length);
     }
-    if !is_ours(ring)
-        || !takes_output(descriptor, ring)
-        || text::is_postponed() && !text::complete(ring)
-        || !parts.iter().all(is_readable)
-    {
+    if text::is_postponed() && !text::complete(ring) || !parts.iter().all(is_readable) {
         return Through::Kernel;
     }
     let mut looks = 0;
@@ -178,6 +184,7 @@ fn answer(ring: &Header, descriptor: c_int, through: Through) -> isize {
     match through {
         Through::Ring(written) => written as isize,
         Through::NoRoom => -EAGAIN,
+        Through::Elsewhere => PASS,
         Through::Kernel => {
             settle_for(ring, descriptor);
             PASS

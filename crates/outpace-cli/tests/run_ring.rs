@@ -502,44 +502,64 @@ fn a_ring_to_which_no_program_came_is_told_from_one_that_was_used() {
     });
 }
 
-/// A process's answer about a descriptor, and where that leads.
+/// Where a descriptor leads: to the ring's terminal, elsewhere, or nowhere, as it is closed.
+const HERE: u32 = 1;
+const ELSEWHERE: u32 = 2;
+const NOWHERE: u32 = 3;
+
+/// A process's answers about a descriptor, and where that leads.
 struct Descriptor {
     own: known::CallCounter,
     all: known::CallCounter,
-    known: known::Known,
-    leads_here: AtomicU32,
+    here: known::Known,
+    elsewhere: known::Known,
+    leads: AtomicU32,
 }
 
 impl Descriptor {
-    fn new() -> Arc<Self> {
+    fn new(leads: u32) -> Arc<Self> {
         let long = AtomicU64::new;
+        let nothing_known = || known::Known {
+            since: long(known::Known::NEVER),
+            taken: long(0),
+        };
         Arc::new(Self {
             own: known::CallCounter(long(0)),
             all: known::CallCounter(long(0)),
-            known: known::Known {
-                since: long(known::Known::NEVER),
-                taken: long(0),
-            },
-            leads_here: AtomicU32::new(1),
+            here: nothing_known(),
+            elsewhere: nothing_known(),
+            leads: AtomicU32::new(leads),
         })
     }
 
-    fn takes_output(&self) -> bool {
+    /// As `destination` in the shim.
+    fn destination(&self) -> u32 {
         let count = self.own.count(&self.all);
-        if self.known.is_sure(count, 0) {
-            return true;
+        if self.here.is_sure(count, 0) {
+            return HERE;
         }
-        let is_here = self.leads_here.load(sync::Ordering::SeqCst) == 1;
-        if is_here {
-            self.known.note(count, true, 0);
+        if self.elsewhere.is_sure(count, 0) {
+            return ELSEWHERE;
         }
-        is_here
+        let leads = self.leads.load(sync::Ordering::SeqCst);
+        match leads {
+            HERE => self.here.note(count, true, 0),
+            ELSEWHERE => self.elsewhere.note(count, true, 0),
+            _ => {}
+        }
+        leads
     }
 
-    fn leads_elsewhere(&self, calls: &known::CallCounter) {
+    /// A call that is seen.
+    fn change(&self, calls: &known::CallCounter, leads: u32) {
         calls.begin();
-        self.leads_here.store(0, sync::Ordering::SeqCst);
+        self.leads.store(leads, sync::Ordering::SeqCst);
         calls.end();
+    }
+
+    /// `open`, which is not seen.
+    fn open(&self) {
+        self.leads.store(HERE, sync::Ordering::SeqCst);
     }
 }
 
@@ -548,7 +568,7 @@ impl Descriptor {
 fn a_write_that_begins_after_a_change_goes_where_the_descriptor_leads_then() {
     for changes_all in [false, true] {
         check(move || {
-            let descriptor = Descriptor::new();
+            let descriptor = Descriptor::new(HERE);
             let returned = Arc::new(AtomicU32::new(0));
             let (theirs, tells) = (Arc::clone(&descriptor), Arc::clone(&returned));
             let changer = thread::spawn(move || {
@@ -557,16 +577,38 @@ fn a_write_that_begins_after_a_change_goes_where_the_descriptor_leads_then() {
                 } else {
                     &theirs.own
                 };
-                theirs.leads_elsewhere(calls);
+                theirs.change(calls, ELSEWHERE);
                 tells.store(1, sync::Ordering::Release);
             });
             let theirs = Arc::clone(&descriptor);
-            let writer = thread::spawn(move || theirs.takes_output());
+            let writer = thread::spawn(move || theirs.destination());
             let has_returned = returned.load(sync::Ordering::Acquire) == 1;
-            assert!(!(descriptor.takes_output() && has_returned));
+            assert!(!(descriptor.destination() == HERE && has_returned));
             writer.join().unwrap();
             changer.join().unwrap();
-            assert!(!descriptor.takes_output());
+            assert_eq!(descriptor.destination(), ELSEWHERE);
         });
     }
+}
+
+/// The same for a number that led elsewhere, is closed, and is given to the terminal by `open`.
+#[test]
+fn a_write_that_begins_after_an_open_goes_to_the_terminal() {
+    check(|| {
+        let descriptor = Descriptor::new(ELSEWHERE);
+        let returned = Arc::new(AtomicU32::new(0));
+        let (theirs, tells) = (Arc::clone(&descriptor), Arc::clone(&returned));
+        let changer = thread::spawn(move || {
+            theirs.change(&theirs.own, NOWHERE);
+            theirs.open();
+            tells.store(1, sync::Ordering::Release);
+        });
+        let theirs = Arc::clone(&descriptor);
+        let writer = thread::spawn(move || theirs.destination());
+        let has_returned = returned.load(sync::Ordering::Acquire) == 1;
+        assert!(!(descriptor.destination() != HERE && has_returned));
+        writer.join().unwrap();
+        changer.join().unwrap();
+        assert_eq!(descriptor.destination(), HERE);
+    });
 }

@@ -239,6 +239,18 @@ fn a_program_is_given_it_unless_that_would_show() {
     ] {
         assert!(!has_it(script), "{script}");
     }
+    if installed("python3") && Path::new("/usr/bin/grep").exists() {
+        let spawns = |actions: &str| {
+            let words = "['grep', '-c', 'memfd:outpace-shim', '/proc/self/maps']";
+            let call = format!(
+                "os.posix_spawn('usr/bin/grep', {words}, os.environ, file_actions={actions})"
+            );
+            format!("cd /; python3 -c \"import os; os.waitpid({call}, 0)\"")
+        };
+        assert!(has_it(&spawns("None")));
+        // One of the actions may be another working directory.
+        assert!(!has_it(&spawns("[(os.POSIX_SPAWN_CLOSE, 9)]")));
+    }
     if rustix::process::geteuid().is_root() && installed("setpriv") {
         assert!(has_it(&format!("setpriv --groups 5 {LOOK}")));
         for dropped in [
