@@ -357,6 +357,16 @@ fn as_process_1_it_passes_signals_on_reaps_orphans_and_ends_with_the_status() {
         assert_eq!(rest, "told\n");
         assert_eq!(child.wait().unwrap().code(), Some(7));
     }
+    // The kernel ends what is left with the first process, without `run`, too.
+    for left in ["sleep 1000", "yes"] {
+        let script = format!("{left} & echo first; exit 3");
+        let Some(mut command) = as_process_1(&["sh", "-c", &script]) else {
+            return;
+        };
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{left}");
+        assert!(text(&output.stdout).contains("first\n"), "{left}");
+    }
     let Some(mut killed) = as_process_1(&["sh", "-c", "kill -TERM $$"]) else {
         return;
     };

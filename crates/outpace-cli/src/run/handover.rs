@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The result of handing pages on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Handed {
-    /// No pages are left for now.
+    /// No pages are left for now, or many were handed on.
     All,
     /// The rest has to be read: pages cannot be moved there, the reader is slow or has stopped, or the end is reached.
     NotAll,
@@ -47,6 +47,8 @@ const FIRST_CREDIT: Duration = Duration::from_millis(2);
 const MOST_CREDIT: Duration = Duration::from_millis(30);
 /// A stream of this many bytes a second is looked at without sleep, a slower one for a part of the time.
 const FLOOD: f64 = 1e9;
+/// After so many bytes the relay looks whether the program has ended: processes that outlive it may write for ever.
+const MOST: usize = 16 << 20;
 /// The longest such look at a time.
 const MOST_VIGIL: Duration = Duration::from_micros(200);
 
@@ -75,12 +77,20 @@ impl Handover {
         self.held -= bytes;
     }
 
-    /// Hands pages on until none are left. Gives up when the destination has no room for longer than a fast reader needs.
+    /// Hands pages on until none are left, or [`MOST`] bytes are. Gives up when the destination has no room for longer than a fast
+    /// reader needs.
     pub(super) fn hand(&mut self, from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> io::Result<Handed> {
+        let mut taken = 0;
         loop {
             if self.held == 0 {
+                if taken >= MOST {
+                    return Ok(Handed::All);
+                }
                 match move_or_look_again(from, self.entrance.as_fd(), &mut self.vigil)? {
-                    Moved::Bytes(count) => self.held = count,
+                    Moved::Bytes(count) => {
+                        self.held = count;
+                        taken += count;
+                    }
                     Moved::None => return Ok(Handed::All),
                     Moved::EndOrNever => return Ok(Handed::NotAll),
                 }

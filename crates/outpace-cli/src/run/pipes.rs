@@ -78,6 +78,10 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         .id() as i32;
     relays.start().map_err(failed)?;
     let ending = supervise(program, &signals, &mut relays).map_err(failed)?;
+    if std::process::id() == 1 {
+        // The kernel ends the others with us: no more is waited for.
+        relays.program_ended();
+    }
     let finished = finish::finish(
         relays,
         ending,
@@ -90,7 +94,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     Ok(finished.repeat())
 }
 
-/// Passes signals on until the program has ended, and its pipes are closed by all processes that outlive it.
+/// Passes signals on until the program has ended.
 fn supervise(program: i32, signals: &Signals, relays: &mut Relays) -> io::Result<Ending> {
     loop {
         let done: &OwnedFd = relays.done_event();

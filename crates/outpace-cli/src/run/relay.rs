@@ -2,6 +2,7 @@
 //! hands everything to the [`Outlet`]'s queue. It waits for the destination only when the
 //! queue is full.
 
+use super::LARGEST_PIPE;
 use super::flood::FloodPace;
 use super::handover::{CatchingUp, Handed, Handover};
 use super::lines::{Lines, Returns};
@@ -105,8 +106,8 @@ pub(super) enum End {
 
 /// The most bytes of one read.
 const CHUNK: usize = 256 << 10;
-/// More than a pseudo-terminal holds.
-const MOST_LEFT: usize = 256 << 10;
+/// As much as a pseudo-terminal or a pipe holds.
+const MOST_LEFT: usize = LARGEST_PIPE;
 /// How long a terminal that reads takes to accept a little.
 const AT_ONCE: Duration = Duration::from_micros(100);
 
@@ -227,13 +228,12 @@ impl Relay {
                 match self.wait_for_bytes(is_unfinished)? {
                     Ready::Bytes => {}
                     // The program's output is there; other processes may go on writing for ever.
-                    Ready::LastBytes if self.conversation.is_some() => {
+                    Ready::LastBytes => {
                         if after_end >= MOST_LEFT {
                             return self.finish(&mut self.state());
                         }
                         is_after_end = true;
                     }
-                    Ready::LastBytes => {}
                     // While the reader lags, messages may be dropped, and so must be whole lines.
                     Ready::Unfinished
                         if self.whole_lines.is_some() && self.outlet.pending() > 0 =>
@@ -250,6 +250,7 @@ impl Relay {
             }
             let state = &mut *self.state();
             if let Some(handover) = &mut handover
+                && !is_after_end
                 && catching_up.has_caught_up(&self.outlet, state.queued)?
             {
                 // In a flood, the program and the reader both wait for this thread.
