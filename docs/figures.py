@@ -87,7 +87,7 @@ def lines():
              ("outpace-background", "outpace, Background")]
     groups = []
     for place, title in [("pipe", "into a pipe"), ("pty", "to a terminal that reads at once")]:
-        found = rows_of("L", experiment="lines", to=place)
+        found = rows_of("B", experiment="lines", to=place)
         rows = []
         for rung, label in rungs:
             delivered = found[rung]["delivered_ns"]["median"] / found[rung]["messages"]
@@ -225,7 +225,7 @@ def when():
 def path():
     """What happens between `println!` and the screen."""
     stations = [("format", "digits are made", "10 to 400 ns"), ("buffer", "of the program", "1 ns"),
-                ("write(2)", "a system call", "100 to 1,000 ns"), ("the kernel", "pipe, terminal layer", "1 to 2 µs a line"),
+                ("write(2)", "a system call", "100 to 200 ns"), ("the kernel", "pipe, terminal layer", "0.2 to 2 µs a line"),
                 ("the reader", "terminal or program", "5 µs a line in xterm")]
     parts, width, gap = [], 132, 20
     for i, (name, what, cost) in enumerate(stations):

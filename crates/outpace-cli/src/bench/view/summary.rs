@@ -139,11 +139,17 @@ fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
         let best = experiment.baseline.to_owned();
         return Some(headline(best, format!("{rate} MB/s")));
     }
+    // A server that logs nothing is a control, no answer.
+    let is_control = |row: &Row| match experiment.method {
+        Method::Requests(server) => row.rung == experiment.baseline || row.rung == server.fed,
+        _ => false,
+    };
     // Rungs with a baseline of their own belong to another question.
     let ranked = figures.ranked(to, |row| {
-        experiment
-            .rung(base_name(&row.rung))
-            .is_none_or(|rung| experiment.baseline_of(rung) == experiment.baseline)
+        !is_control(row)
+            && experiment
+                .rung(base_name(&row.rung))
+                .is_none_or(|rung| experiment.baseline_of(rung) == experiment.baseline)
             && row.server().is_none_or(|server| server.connections == 8)
     });
     let &(time, best) = ranked.first()?;
@@ -178,6 +184,18 @@ mod tests {
     use super::*;
     use crate::bench::catalogue::{ALL, find};
     use crate::bench::results::figures::rows_of;
+
+    #[test]
+    fn a_server_that_logs_nothing_is_no_answer() {
+        let rungs = [
+            ("silent", "pty", 10),
+            ("fed", "pty", 10),
+            ("prompt", "pty", 20),
+        ];
+        let server = find("server").unwrap();
+        let headlines = headlines(&[server], &rows_of("server", &rungs));
+        assert_eq!(headlines[0].best, "prompt");
+    }
 
     #[test]
     fn all_experiments_make_ten_lines_that_fit_80_columns() {
