@@ -615,7 +615,8 @@ enum Victim {
 
 /// Lines that a program's writes had returned for, and that did not come, when this was killed at a random moment.
 fn lines_lost(writer: &str, victim: Victim, round: usize) -> f64 {
-    let counter = scratch(&format!("counter-{victim:?}"));
+    // Of another name in each round, as the program of the round before may still be ending.
+    let counter = scratch(&format!("counter-{victim:?}-{round}"));
     let words = [writer, "counted", counter.to_str().unwrap()];
     let terminal = Terminal::run(&[&["--shim", "always", "--"], &words[..]].concat());
     let mut found = None;
@@ -635,6 +636,7 @@ fn lines_lost(writer: &str, victim: Victim, round: usize) -> f64 {
     let _ = kill_process(Pid::from_raw(victim).unwrap(), Signal::KILL);
     let shown = terminal.whole();
     let count = fs::read(&counter).unwrap();
+    fs::remove_file(&counter).unwrap();
     let count = u64::from_ne_bytes(*count.first_chunk().unwrap());
     // Not the first of them only: what was lost may lie in between.
     let text = scripted::text(&shown);
