@@ -302,11 +302,17 @@ impl Cell {
         char::from_u32(self.symbol())
     }
 
+    /// Whether the symbol is an ASCII character.
+    #[inline]
+    pub(crate) const fn is_ascii(self) -> bool {
+        self.symbol() < 0x80
+    }
+
     /// Whether the symbol may stick out of its cell: for a bold symbol that its bold font lacks, xterm draws the one of its usual font
     /// twice, a pixel apart. Bold fonts have ASCII.
     #[inline]
     pub(crate) const fn may_stick_out(self) -> bool {
-        self.attributes().intersects(Attributes::BOLD) && self.symbol() >= 0x80
+        self.attributes().intersects(Attributes::BOLD) && !self.is_ascii()
     }
 
     /// Whether this is a `▀` of two 24-bit colours, which looks like a `▄` with the two exchanged.

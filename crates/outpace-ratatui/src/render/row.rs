@@ -435,11 +435,11 @@ impl Renderer {
             let price = self.encoder.price_ahead(x as u16, y) as usize;
             let start = self.shown.index(0, y);
             let gap = start + usize::from(from)..start + x;
-            // A symbol that its bold font lacks sticks out of its cell in xterm, and changes the font of the text that is printed
-            // with it. So this moves over the gap, as crossterm's backend does.
+            // Lines stick out of their cells by a pixel in xterm. A bold symbol that the bold font lacks changes the font of the text
+            // that is printed with it. So this moves over the gap, as crossterm's backend does.
             let row = self.shown.row(y);
             let before = usize::from(from).checked_sub(1);
-            let sticks_out = before.is_some_and(|before| row[before].may_stick_out())
+            let sticks_out = before.is_some_and(|before| !row[before].is_ascii())
                 || pen.attributes.intersects(Attributes::BOLD)
                     && row.iter().any(|cell| cell.may_stick_out());
             let mut length = 0;
