@@ -91,7 +91,7 @@ pub(crate) fn read_again(file: &fs::File) -> io::Result<String> {
 }
 
 impl Processor {
-    /// Of these parts.
+    /// The sum of these parts, without a delay.
     pub(crate) fn of(user_ns: u64, system_ns: u64) -> Self {
         Self {
             total_ns: user_ns + system_ns,
@@ -122,7 +122,7 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// Of the text of `/proc/PID/stat` or `/proc/PID/task/TID/stat`.
+    /// Reads the text of `/proc/PID/stat` or `/proc/PID/task/TID/stat`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         const PF_KTHREAD: u64 = 0x20_0000;
         // The name, in parentheses, may itself hold spaces and parentheses.

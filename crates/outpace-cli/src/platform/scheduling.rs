@@ -30,7 +30,7 @@ pub(crate) struct Scheduling {
 }
 
 impl Scheduling {
-    /// That of the calling thread.
+    /// The manners of the calling thread.
     pub(crate) fn current() -> Self {
         let mut usual = sched_attr {
             size: 0,

@@ -55,7 +55,7 @@ pub(crate) const FPS: Experiment = Experiment {
 fn conclusion(figures: &Figures<'_>) -> String {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
-        // Of the times of a frame; frames a second are their inverse.
+        // By the times of a frame; frames a second are their inverse.
         let compare = |one, other| figures.compare(one, other, to);
         let Some(apart) = compare("stderr-raw", "stdout-line") else {
             continue;

@@ -89,7 +89,7 @@ impl Default for RowKind {
     }
 }
 
-/// Of programs that write.
+/// The figures of programs that write.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct WorkFigures {
     /// How often, in a thousand messages, the reader had to see one torn: reads that ended within
@@ -101,14 +101,14 @@ pub(crate) struct WorkFigures {
     pub(crate) call_ns: Option<Latency>,
 }
 
-/// Of programs whose text is clocked when it arrives.
+/// The figures of programs whose text is clocked at its arrival.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ArrivalFigures {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) arrivals: Vec<Arrival>,
 }
 
-/// Of programs that work for a time.
+/// The figures of programs that work for a time.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TimedFigures {
     /// Time in the system calls that write.
@@ -117,7 +117,7 @@ pub(crate) struct TimedFigures {
     pub(crate) profiler_samples: ProfilerSamples,
 }
 
-/// Of servers under load.
+/// The figures of servers under load.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct ServerFigures {
     /// How many connections the load came from.
@@ -138,7 +138,7 @@ pub(crate) struct ServerFigures {
 }
 
 impl ServerFigures {
-    /// Of a server that did not run.
+    /// The figures of a server that did not run.
     pub(crate) fn of(connections: u16) -> Self {
         Self {
             connections: connections.into(),
@@ -147,7 +147,7 @@ impl ServerFigures {
     }
 }
 
-/// Of pictures.
+/// The figures of rungs that draw.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct FrameFigures {
     /// Frames a second that the terminal was given, up to its answer that it had them all.
@@ -165,7 +165,7 @@ pub(crate) struct FrameFigures {
     pub(crate) memory_bytes: Option<u64>,
 }
 
-/// Of terminals.
+/// The figures of terminals.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct TerminalFigures {
     /// Bytes a second, until the program had written them.
@@ -242,7 +242,7 @@ pub(crate) struct Arrival {
     pub(crate) arrived_at: String,
     /// From the write to the arrival; the median of the runs.
     pub(crate) after_ns: u64,
-    /// Of all runs.
+    /// The spread over all runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) spread_ns: Option<Spread>,
 }

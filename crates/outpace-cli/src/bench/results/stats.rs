@@ -105,7 +105,7 @@ impl ConfidenceInterval {
         Some(Self { low, middle, high })
     }
 
-    /// Of the ratios of pairs from the same round.
+    /// The interval of the ratios of pairs from the same round.
     pub(crate) fn of_ratio(values: &[f64], baseline: &[f64]) -> Option<Self> {
         let pairs = values.iter().zip(baseline);
         let ratios: Vec<f64> = pairs.map(|(value, baseline)| value / baseline).collect();

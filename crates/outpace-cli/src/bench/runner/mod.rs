@@ -73,12 +73,12 @@ pub(crate) struct SeriesResult {
 /// A contestant and its trials so far.
 struct Entry<'a> {
     contestant: &'a Contestant,
-    /// Of a server: how many connections its load comes from.
+    /// The number of connections that load a server.
     connections: Option<u16>,
-    /// How many a run writes or draws.
+    /// The number of messages or frames in a run.
     messages: u64,
     trials: Vec<Trial>,
-    /// The calls of a further run, in which each was clocked.
+    /// The times of calls in a further run that clocks each.
     clocked: Option<Latency>,
     verified: bool,
     skipped: Option<String>,
@@ -145,7 +145,7 @@ impl<'a> Entry<'a> {
         walls.collect()
     }
 
-    /// System calls that write, in the run in the middle.
+    /// System calls that write, in the median run.
     fn writes(&self) -> Option<u64> {
         let writes = self.trials.iter().filter_map(|trial| trial.report.writes);
         Spread::of(writes).map(|writes| writes.median)

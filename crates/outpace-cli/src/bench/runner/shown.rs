@@ -23,14 +23,14 @@ enum Appearance {
     },
 }
 
-/// Those that the emulator keeps.
+/// The modifiers that the emulator keeps.
 const MODIFIERS: Modifier = Modifier::BOLD
     .union(Modifier::DIM)
     .union(Modifier::ITALIC)
     .union(Modifier::UNDERLINED)
     .union(Modifier::REVERSED)
     .union(Modifier::CROSSED_OUT);
-/// Those that show on a space.
+/// The modifiers that show on a space.
 const ON_SPACES: Modifier = Modifier::UNDERLINED
     .union(Modifier::REVERSED)
     .union(Modifier::CROSSED_OUT);

@@ -220,7 +220,7 @@ impl<'a> Writing<'a> {
             return;
         };
         let a_second = |ns: u64| row.bytes as f64 * 1e9 / ns.max(1) as f64;
-        // Of the run in the middle.
+        // The report with the middle median.
         let mut reports: Vec<_> = entry
             .trials
             .iter()

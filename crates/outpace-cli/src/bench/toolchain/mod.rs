@@ -365,8 +365,12 @@ mod tests {
             file: "rung.c",
             text: "int main(void) { return 0; }",
         };
+        let all_begin = std::sync::Barrier::new(4);
         std::thread::scope(|scope| {
-            let ready = || toolchain.prepare_once(&source, &built, None);
+            let ready = || {
+                all_begin.wait();
+                toolchain.prepare_once(&source, &built, None)
+            };
             let all: Vec<_> = (0..4).map(|_| scope.spawn(ready)).collect();
             for ready in all {
                 assert_eq!(ready.join().unwrap(), Ok(()));

@@ -73,7 +73,7 @@ pub(crate) enum Shape {
         value: f64,
         interval: Option<(f64, f64)>,
     },
-    /// Of many calls: the middle one, that which one in a hundred exceeds, and the longest.
+    /// The times of many calls: the median, the time that one in a hundred exceeds, and the longest.
     Latency { median: f64, p99: f64, max: f64 },
     /// From the step that wrote a text to the step at which it arrived.
     Passage { from: f64, to: f64 },

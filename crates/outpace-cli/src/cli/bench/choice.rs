@@ -8,7 +8,7 @@ use crate::user::failure::Failure;
 pub(super) struct Choice {
     pub(super) experiment: &'static Experiment,
     pub(super) rungs: Vec<&'static str>,
-    /// Those that the user has named.
+    /// The rungs that the user has named.
     pub(super) named: Vec<&'static str>,
 }
 

@@ -11,7 +11,7 @@ use crate::bench::runner::timetable::Timetable;
 use crate::bench::runner::{self, Plan};
 use crate::fps::canvas::StandardStream;
 
-/// Of a quick bench: the time for all of it, the most that compiling takes of that, and the time after which it begins no more.
+/// The time for a quick bench, the limit of compiling in it, and the time after which it begins no more series.
 const QUICK: Duration = Duration::from_secs(50);
 pub(super) const COMPILING: Duration = Duration::from_secs(8);
 const LAST: Duration = Duration::from_secs(57);

@@ -162,7 +162,7 @@ fn conclusion_at(figures: &Figures<'_>, to: &str) -> Option<String> {
             row.rung == rung && row.to == to && row.server().is_some_and(|it| it.connections == 8)
         })
     };
-    // Of the requests/s of the baseline: times are their inverse.
+    // The share of the baseline's requests/s: times are their inverse.
     let share = |row: &Row| {
         let baseline = at(row.baseline.as_deref()?)?;
         ConfidenceInterval::of_ratio(&baseline.times(), &row.times())
