@@ -6,7 +6,8 @@ pub(super) mod floor;
 mod peek;
 mod stacks;
 pub(super) mod threads;
-pub(super) mod watch;
+mod watch;
+pub(super) mod watched;
 
 use crate::platform::clock;
 use crate::platform::procfs;
@@ -17,9 +18,9 @@ use rustix::process::{getpid, set_child_subreaper};
 use stacks::Recorder;
 use std::io;
 use std::process::Command;
-use watch::Watched;
+use watched::Watched;
 
-/// What is traced.
+/// The subject of a trace.
 pub(super) enum Subject {
     /// A program that is started for it.
     Program(Command),
@@ -35,7 +36,7 @@ pub(super) struct Options {
     pub(super) stacks: bool,
 }
 
-/// Whose writes were seen.
+/// The writes that were seen.
 pub(super) enum Seen {
     /// Processes, with the kernel's counts of their writes.
     Processes(Vec<Watched>),
@@ -50,14 +51,14 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
         Subject::Program(_) => None,
     };
     let mut recorder = None;
-    // Called with the process while it is certainly there and, if it is ours, has not begun.
+    // Called with the process while it certainly exists and, if it is ours, has not begun.
     let mut ready = |process| {
         if options.stacks {
-            // What is left behind by it is not to become ours.
+            // The shell that starts perf ends first: perf must not become our child.
             let _ = set_child_subreaper(None);
             recorder = Some(Recorder::start(process));
         }
-        // From now on we get the orphans of the program, whose counts are its own.
+        // From now on the program's orphans become our children, and their counts belong to the trace.
         let _ = set_child_subreaper(Some(getpid()));
     };
     process.into_iter().for_each(&mut ready);
@@ -70,7 +71,7 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     let after = processor_time(process);
     run.user_ns = after.0.saturating_sub(before.0);
     run.system_ns = after.1.saturating_sub(before.1);
-    // Processes that give their memory back wait for a processor after they have ended, too.
+    // A process that frees its memory at its end waits for a processor, too.
     let not_running_ns = run.wall_ns.saturating_sub(run.user_ns + run.system_ns);
     run.delayed_ns = run.delayed_ns.min(not_running_ns);
     run.overhead_ns = run.overhead_ns.min(run.wall_ns);
@@ -93,7 +94,7 @@ fn processor_time(process: Option<i32>) -> (u64, u64) {
     }
 }
 
-/// By the kernel's counters and looks now and then.
+/// By the kernel's counters and samples.
 fn lightly(
     subject: Subject,
     timeline: Timeline,
@@ -101,7 +102,14 @@ fn lightly(
     ready: &mut dyn FnMut(i32),
 ) -> io::Result<(Recording, Seen)> {
     let (mut run, processes) = match subject {
-        Subject::Process(process) => watch::watch(process, false, timeline, clock::now_ns())?,
+        Subject::Process(process) => {
+            let mut seen = watch::watch(process, false, timeline, clock::now_ns())?;
+            if procfs::name(process).is_none() {
+                let note = "the counts are those of the last sample before the process ended";
+                seen.0.notes.push(note.to_owned());
+            }
+            seen
+        }
         Subject::Program(command) if stacks => {
             let root = gate::start(command, None, |root, gate| {
                 ready(root);
@@ -112,7 +120,7 @@ fn lightly(
         }
         Subject::Program(mut command) => {
             set_child_subreaper(Some(getpid()))?;
-            // A short one may have ended before we run again.
+            // A short program may end before we run again.
             let began_ns = clock::now_ns();
             let root = command.spawn()?.id() as i32;
             watch::watch(root, true, timeline, began_ns)?
@@ -167,7 +175,7 @@ fn exactly(
     if points.is_ok() {
         run.overhead_ns = calls * tracepoints::CALL_NS;
     }
-    // Never so much that less is left than the program needs by itself.
+    // Leaves at least the program's own processor time.
     let most_ns = run.wall_ns.saturating_sub(clock::children_ns().0);
     run.overhead_ns = run.overhead_ns.min(most_ns);
     run.timeline = timeline;

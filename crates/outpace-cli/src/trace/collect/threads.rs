@@ -1,8 +1,9 @@
-//! The threads of a process, each with the counters that the kernel keeps for it alone: what it has read and
-//! written, without the children that the process has waited for, and its time on a processor.
+//! The threads of a process, each with the counters that the kernel keeps for it alone: its reads and writes, without those
+//! of the children that the process has waited for, and its time on a processor; and with the call that it is in.
 
 use crate::platform::clock;
 use crate::platform::procfs::{IoCounters, Processor, Stat, read_again};
+use crate::trace::kernel::doing::Doing;
 use std::collections::BTreeMap;
 use std::fs::File;
 
@@ -18,25 +19,45 @@ pub(crate) struct Reading {
     pub(crate) is_final: bool,
 }
 
-struct ThreadCounters {
+/// A thread, by files of `/proc` that are held open.
+pub(super) struct Thread {
     io: File,
     schedule: File,
     stat: File,
+    /// Not every kernel has it.
+    call: Option<File>,
     /// Before it was watched, perhaps as another program; and when last read.
     before: Reading,
     now: Reading,
+    has_gone: bool,
+    /// The arguments of the call that it was last seen asleep in, and its count of finished writes then: unchanged, it is
+    /// still the same call.
+    pub(super) asleep: Option<([u64; 6], u64)>,
 }
 
-impl ThreadCounters {
+impl Thread {
     fn open(process: i32, thread: i32) -> Option<Self> {
         let open = |file: &str| File::open(format!("/proc/{process}/task/{thread}/{file}")).ok();
         Some(Self {
             io: open("io")?,
             schedule: open("schedstat")?,
             stat: open("stat")?,
+            call: open("syscall"),
             before: Reading::default(),
             now: Reading::default(),
+            has_gone: false,
+            asleep: None,
         })
+    }
+
+    pub(super) fn finished_writes(&self) -> u64 {
+        IoCounters::read(&self.io).map_or(0, |io| io.write_calls)
+    }
+
+    /// The call that it is in.
+    pub(super) fn doing(&self) -> Doing {
+        let text = self.call.as_ref().and_then(|call| read_again(call).ok());
+        text.map_or(Doing::Hidden, |text| Doing::parse(&text))
     }
 
     fn reading(&self) -> Option<Reading> {
@@ -56,7 +77,7 @@ impl ThreadCounters {
         })
     }
 
-    /// What was added while it was watched.
+    /// The increase while it was watched.
     fn own(&self) -> Reading {
         Reading {
             io: self.now.io.since(self.before.io),
@@ -66,10 +87,10 @@ impl ThreadCounters {
     }
 }
 
-/// What is known of a process's threads.
+/// The threads of a process.
 #[derive(Default)]
 pub(crate) struct Threads {
-    threads: BTreeMap<i32, ThreadCounters>,
+    threads: BTreeMap<i32, Thread>,
     /// Some of them are not read.
     is_partial: bool,
 }
@@ -100,7 +121,7 @@ impl Threads {
             if self.threads.contains_key(&thread) {
                 continue;
             }
-            match ThreadCounters::open(process, thread) {
+            match Thread::open(process, thread) {
                 Some(opened) if self.threads.len() < MOST_THREADS => {
                     self.threads.insert(thread, opened);
                 }
@@ -112,17 +133,35 @@ impl Threads {
     /// Reads the counters of these threads, for [`take`](Self::take).
     pub(crate) fn read(&mut self, process: i32, threads: &[i32]) -> Vec<Option<Reading>> {
         self.open(process, threads);
-        self.threads.values().map(ThreadCounters::reading).collect()
+        self.threads.values().map(Thread::reading).collect()
     }
 
-    /// Takes what was read as what they have now. Those that have ended keep what they had.
+    /// Stores readings as the current values. Threads that have ended keep their last ones.
     pub(crate) fn take(&mut self, readings: Vec<Option<Reading>>) {
         for (thread, reading) in self.threads.values_mut().zip(readings) {
+            thread.has_gone = reading.is_none();
             thread.now = reading.unwrap_or(thread.now);
         }
     }
 
-    /// What these of the threads have added together.
+    /// Those that have not gone.
+    pub(super) fn running(&self) -> Vec<i32> {
+        let threads = self.threads.iter().filter(|(_, thread)| !thread.has_gone);
+        threads.map(|(&id, _)| id).collect()
+    }
+
+    pub(super) fn get_mut(&mut self, thread: i32) -> Option<&mut Thread> {
+        self.threads.get_mut(&thread)
+    }
+
+    /// The call that a thread is in.
+    pub(super) fn doing(&self, thread: i32) -> Doing {
+        self.threads
+            .get(&thread)
+            .map_or(Doing::Hidden, Thread::doing)
+    }
+
+    /// The sum over some of the threads.
     pub(crate) fn sum(&self, wanted: impl Fn(i32, &Reading) -> bool) -> Reading {
         let all = self.threads.iter().map(|(&id, thread)| (id, thread.own()));
         let wanted = all.filter(|(id, own)| wanted(*id, own));
@@ -133,12 +172,12 @@ impl Threads {
         })
     }
 
-    /// What all have added, without the children that the process has waited for.
+    /// The sum over all, without the children that the process has waited for.
     pub(crate) fn all(&self) -> Reading {
         self.sum(|_, _| true)
     }
 
-    /// What those have added that have written.
+    /// The sum over those that have written.
     pub(crate) fn writers(&self) -> Reading {
         self.sum(|_, own| own.io.write_calls > 0)
     }
@@ -156,7 +195,7 @@ impl Threads {
 
     /// The thread that has written most.
     pub(crate) fn busiest(&self) -> Option<i32> {
-        let calls = |(_, thread): &(&i32, &ThreadCounters)| thread.own().io.write_calls;
+        let calls = |(_, thread): &(&i32, &Thread)| thread.own().io.write_calls;
         self.threads.iter().max_by_key(calls).map(|(&id, _)| id)
     }
 }

@@ -8,7 +8,7 @@
 
 use crate::platform::procfs::{self, Processor};
 use crate::trace::collect::floor;
-use crate::trace::collect::watch::Watched;
+use crate::trace::collect::watched::Watched;
 use crate::trace::model::findings::Stream;
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;

@@ -3,7 +3,7 @@
 use super::estimate::{self, Cost};
 use crate::trace::collect::exact::LedgerEntry;
 use crate::trace::collect::exact::tracepoints::CALL_NS;
-use crate::trace::collect::watch::{SampledWrites, Watched};
+use crate::trace::collect::watched::{SampledWrites, Watched};
 use crate::trace::model::findings::{Descriptors, Elsewhere, Mode, Recording, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
@@ -35,21 +35,21 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         let is_read_within =
             processes.iter().any(reads_it) || has_ended_with(run, &stream.target, &stream.readers);
         if stream.target.kind == Kind::Pipe && is_read_within {
-            // Its reader is a part of what is traced: what that takes is no matter of output.
+            // The reader is traced, too: its time is not a matter of output.
             stream.waiting_ns = 0;
         }
     }
     streams
 }
 
-/// Whether the reader of a pipe has ended with the program: it was a part of it, though what it read was not seen.
+/// Whether the reader of a pipe ended with the program: then it was part of it, even if its input was not seen.
 fn has_ended_with(run: &Recording, pipe: &Target, readers: &[(i32, String)]) -> bool {
     run.ending.is_some() && readers.is_empty() && !pipe.is_ours()
 }
 
 /// Adds the same stream of another process.
 fn merge(stream: &mut Stream, other: &Stream) {
-    // Few writes say nothing against what many say.
+    // A few writes do not outweigh many.
     if matches!(stream.buffering, Buffering::TooFew | Buffering::Nothing) {
         stream.buffering = other.buffering;
     } else if !matches!(other.buffering, Buffering::TooFew | Buffering::Nothing)
@@ -75,7 +75,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     let waiting_ns = process.waiting_ns();
     let (descriptors, main) = attribute(process);
     let target = main.and_then(|descriptor| process.targets.get(&descriptor));
-    // Whether the counted calls are judged by what was seen of a descriptor.
+    // Whether the samples of a descriptor stand for the counted calls.
     let is_main = |descriptor: i32| {
         main == Some(descriptor) || (descriptors == Descriptors::Both && descriptor == 2)
     };
@@ -123,11 +123,11 @@ fn is_stream(descriptor: i32, target: &Target) -> bool {
     (0..=2).contains(&descriptor) || target.kind == Kind::Terminal
 }
 
-/// Writes that have to be seen before they say which descriptor is written to, or how.
+/// The fewest samples that show which descriptor is written to, or how.
 const ENOUGH: u64 = 8;
 
-/// Which descriptors the counted calls went to, and the one to judge them by: what an exact look shows, else what the
-/// threads were seen waiting for, else what the process has open.
+/// Which descriptors the counted calls went to, and the one to judge them by: by an exact look, else by the waiting that
+/// was sampled, else by the open descriptors.
 fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let target = |descriptor| process.targets.get(&descriptor);
     let same = target(1)
@@ -160,7 +160,7 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
 /// Writes that are shorter on average are small. Blocks are longer.
 pub(super) const SMALL_WRITES: u64 = 256;
 
-/// What the kernel's counts and the writes that were seen say about the buffering.
+/// The buffering that the kernel's counts and the sampled writes show.
 fn sampled_buffering(stream: &Stream) -> Buffering {
     let (language, tally) = (stream.language, &stream.tally);
     let mean = stream.mean_size();
@@ -169,7 +169,7 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
     let agrees = mean > 0 && (mean / 2..=mean * 2).contains(&seen_mean);
     if seen >= ENOUGH && matches!(stream.descriptors, Descriptors::One(_) | Descriptors::Both) {
         let shown = in_language(tally.buffering(), language);
-        // That small writes are not all lines is shown by any of them.
+        // Any small write can show that not all of them are lines.
         if agrees || (shown == Buffering::Unbuffered && mean < SMALL_WRITES) {
             return shown;
         }
@@ -185,8 +185,8 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
     }
 }
 
-/// A print that writes a line and a line buffer that is full make the same calls; which of the two it is follows from the
-/// language. So it is with writes of one size that is no customary capacity.
+/// A print of a line and a line buffer make the same calls: the language tells them apart. It also tells blocks from equal
+/// messages of no customary capacity.
 fn in_language(buffering: Buffering, language: Language) -> Buffering {
     match buffering {
         Buffering::Line | Buffering::Small if language.prints_unbuffered() => Buffering::Unbuffered,
@@ -199,15 +199,15 @@ fn in_language(buffering: Buffering, language: Language) -> Buffering {
     }
 }
 
-/// Calls that took less have not slept; under ptrace, where each takes two stops, much more is normal.
+/// Shorter calls have not slept; under ptrace, with two stops a call, much more is normal.
 const WAIT_NS: u64 = 10_000;
 const STOPPED_WAIT_NS: u64 = 250_000;
-/// The tracing's part of a measured time, at least and at most, in parts of what it takes in all.
+/// The part of the tracing's cost that is inside a measured time, at least and at most.
 const INSIDE: (f64, f64) = (0.2, 1.2);
-/// The part of a measured time that is the call's own, at least.
+/// The least part of a measured time that is the call's own.
 const LEAST_OWN: f64 = 0.4;
 
-/// The streams of the exact modes, and what went elsewhere.
+/// The streams of the exact modes, and the writes to other files.
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let mut elsewhere = Elsewhere::default();
@@ -246,7 +246,7 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
     (streams, elsewhere)
 }
 
-/// Time in calls that took longer than a call does that has not slept, beyond that.
+/// The time in long calls beyond that of a call that has not slept.
 fn long_ns(entry: &LedgerEntry, mode: Mode) -> u64 {
     let shortest_ns = if mode == Mode::Ptrace {
         STOPPED_WAIT_NS
@@ -260,9 +260,9 @@ fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -
     let is_root = entry.threads.iter().eq([&run.root]);
     let is_nobodys = match entry.target.kind {
         Kind::Null => true,
-        // Its reader is a part of what is traced.
+        // The reader is traced, too.
         Kind::Pipe => entry.is_read_within || has_ended_with(run, &entry.target, readers),
-        // What ends before it can be looked at is a part of a pipeline, whose reader is traced, too.
+        // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
         Kind::Unknown => !is_root,
         _ => false,
     };
@@ -270,7 +270,7 @@ fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -
         return 0;
     }
     let long_ns = long_ns(entry, run.mode);
-    // A long call may have lost its processor to another program instead: a thread waits no longer than it sleeps.
+    // A long call may have lost its processor instead: a thread waits no longer than it sleeps.
     match run.asleep_ns {
         Some(asleep_ns) if is_root => long_ns.min(asleep_ns),
         _ => long_ns,
@@ -347,7 +347,7 @@ mod tests {
         assert_eq!(attribute(&process), (Descriptors::Any, Some(1)));
         process.seen.insert(2, seen(50, 0));
         assert_eq!(attribute(&process), (Descriptors::One(2), Some(2)));
-        // Waiting in some says less than an exact look.
+        // An exact look outweighs samples of waiting.
         process.seen.insert(1, seen(0, 48));
         assert_eq!(attribute(&process), (Descriptors::One(1), Some(1)));
         // Writes to both are neither's.

@@ -1,0 +1,493 @@
+//! One process that is watched without privileges and without slowing it down. The kernel's own counters say how many calls
+//! and bytes; samples of `/proc/PID/task/TID/syscall` say which thread waits in which write; a short [exact look](peek) at a
+//! thread that writes much shows how it is buffered. Where a stop could do harm, the kernel notes the writes for a moment
+//! ([`Breakpoints`]), or many samples in a row find some of them.
+
+use super::breakpoints::{Breakpoints, CallSite};
+use super::peek;
+use super::threads::Threads;
+use crate::platform::clock;
+use crate::platform::procfs::{self, IoCounters, Processor, Stat};
+use crate::trace::kernel::calls::{Call, WriteCall};
+use crate::trace::kernel::doing::Doing;
+use crate::trace::kernel::memory;
+use crate::trace::model::language::Language;
+use crate::trace::model::tally::{Buffering, CallTally};
+use crate::trace::model::target::Target;
+use crate::trace::model::timeline::{CallSpan, Timeline};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// An exact look at a process is taken again when it has made this many times as many writes, unless samples have shown
+/// this many of them already.
+const PEEK_AGAIN: u64 = 50;
+const FEWEST_PEEKED: usize = 16;
+const ENOUGH_LOOKS: u64 = 20;
+/// A process that must not be stopped is listened to for this much processor time.
+const LISTEN_NS: u64 = 2_000_000;
+/// On a busy machine that takes longer, but no longer than this.
+const LONGEST_LISTEN_NS: u64 = 10_000_000;
+const SILENCE_NS: u64 = 20_000;
+/// Fewer large writes are not worth it.
+const FEWEST_LARGE: u64 = 64;
+/// It is over when the ends of this many writes were seen.
+const ENOUGH_ENDS: usize = 48;
+
+/// The writes seen on one descriptor: those in which a thread slept, and those of exact looks.
+#[derive(Default)]
+pub(crate) struct SampledWrites {
+    pub(crate) waiting_ns: u64,
+    pub(crate) looks: u64,
+    /// Writes of exact looks.
+    pub(crate) peeked: u64,
+    pub(crate) tally: CallTally,
+}
+
+/// One process, as far as it was seen.
+#[derive(Default)]
+pub(crate) struct Watched {
+    pub(crate) process: i32,
+    /// The name of its executable file, or else the one that the kernel keeps.
+    pub(crate) program: Rc<str>,
+    name: Rc<str>,
+    executable: Option<PathBuf>,
+    pub(crate) language: Language,
+    /// Descriptors 0 to 2, and others that were written to.
+    pub(crate) targets: BTreeMap<i32, Target>,
+    /// Whether it has other descriptors open that writes could have gone to.
+    pub(crate) writes_elsewhere: bool,
+    pub(crate) seen: BTreeMap<i32, SampledWrites>,
+    pub(super) threads: Threads,
+    pub(super) first_ns: u64,
+    counters: Option<File>,
+    /// The kernel's counters, which include the children it has waited for: now, and when it began.
+    pub(super) io: IoCounters,
+    io_before: IoCounters,
+    pub(super) stat: Stat,
+    stat_before: Stat,
+    /// Counts of children that it has waited for, as far as they are certain.
+    pub(super) inherited: IoCounters,
+    /// Writes of its last moments, found in the counts it left to its parent, and the longest time those took.
+    pub(super) last_moments: IoCounters,
+    pub(super) last_moments_ns: u64,
+    /// Its processor time to the microsecond, known when it is reaped.
+    pub(super) reaped: Option<Processor>,
+    /// Its writes, and the processor time that had taken, when it was first seen to have written.
+    pub(crate) start: Option<(u64, Processor)>,
+    /// How often its writes were looked at exactly, and how many there were then.
+    peeks: u32,
+    peeked_at: u64,
+    /// Where it writes, as the last call shows in which a thread was found asleep.
+    writes_at: Option<CallSite>,
+    /// Time that exact looks took from it, without waits for a processor, and their processor time.
+    peeking_ns: u64,
+    stops_ns: u64,
+    /// Samples that found its thread asleep in a write, and elsewhere.
+    asleep: (u64, u64),
+    /// When it was last seen.
+    pub(super) last_ns: u64,
+    /// How many searches have found it.
+    pub(super) searches: u64,
+}
+
+impl Watched {
+    /// A process with these threads, as it is now. Its counters go on from those of the program that it ran before, or begin
+    /// now where it ran before it was watched. `None` if it has gone.
+    pub(super) fn find(
+        process: i32,
+        threads: &[i32],
+        former: Option<&Self>,
+        ran_before: bool,
+        now_ns: u64,
+    ) -> Option<Self> {
+        let name = procfs::name(process)?.into();
+        let mut next = Self::new(process, name, procfs::executable(process), now_ns);
+        if let Some(former) = former {
+            next.threads.go_on(process, &former.threads);
+            (next.io_before, next.stat_before) = (former.io, former.stat);
+            if next.executable.is_none() {
+                // It has ended: only the former program's destinations are known.
+                next.targets = former.targets.clone();
+            }
+        } else if ran_before {
+            next.threads.begin(process, threads);
+            (next.io, next.stat) = next.counted().unwrap_or_default();
+            (next.io_before, next.stat_before) = (next.io, next.stat);
+        }
+        Some(next)
+    }
+
+    fn new(process: i32, name: Rc<str>, executable: Option<PathBuf>, now_ns: u64) -> Self {
+        let file = executable.as_deref().and_then(Path::file_name);
+        let language = executable.as_deref();
+        let language = language.map(|path| Language::of(process, path));
+        Self {
+            process,
+            program: file.map_or_else(|| Rc::clone(&name), |file| file.to_string_lossy().into()),
+            name,
+            language: language.unwrap_or_default(),
+            executable,
+            first_ns: now_ns,
+            last_ns: now_ns,
+            counters: File::open(format!("/proc/{process}/io")).ok(),
+            ..Self::default()
+        }
+    }
+
+    /// Reads its counters, and looks for new threads and descriptors.
+    pub(super) fn refresh(&mut self, threads: &[i32]) {
+        let process = self.process;
+        // The threads' before the whole: a write in between is then no thread's, and no child's either.
+        let readings = self.threads.read(process, threads);
+        let counted = self.counted();
+        self.searches += 1;
+        // Else they count for the program that it has just become, if that is seen.
+        if self.runs_as_before() {
+            self.last_ns = clock::now_ns();
+            self.threads.take(readings);
+            (self.io, self.stat) = counted.unwrap_or((self.io, self.stat));
+        }
+        if self.start.is_none() && self.own().write_calls > 0 {
+            let writers = self.threads.writers();
+            self.start = Some((self.own().write_calls, writers.processor));
+        }
+        let descriptors = procfs::descriptors(process);
+        for descriptor in (0..=2).filter(|descriptor| descriptors.contains(descriptor)) {
+            let known = self.targets.get(&descriptor);
+            if Target::identity_of(process, descriptor) != known.map(|target| target.identity) {
+                let target = Target::of(process, descriptor);
+                let target = target.map(|target| (descriptor, target));
+                self.targets.extend(target);
+            }
+        }
+        self.writes_elsewhere |= descriptors
+            .iter()
+            .filter(|descriptor| **descriptor > 2 && !Target::is_inherited(process, **descriptor))
+            .any(|descriptor| {
+                procfs::is_written(process, *descriptor)
+                    && !procfs::is_read_by_itself(process, *descriptor, &descriptors)
+                    && self
+                        .stream_at(Target::identity_of(process, *descriptor))
+                        .is_none()
+            });
+    }
+
+    /// The processor time of its threads that write, while it was watched, without that of stops at its calls.
+    pub(crate) fn processor(&self) -> Processor {
+        // In `stat` it is rounded to hundredths of a second.
+        let with_stops = self.reaped_alone();
+        let with_stops = with_stops.unwrap_or_else(|| self.threads.writers().processor);
+        with_stops.since(Processor::of(0, self.stops_ns))
+    }
+
+    /// The processor time of a process with one thread, known since it was reaped.
+    fn reaped_alone(&self) -> Option<Processor> {
+        let reaped = self.reaped.filter(|_| self.threads.is_one())?;
+        Some(reaped.since(self.stat_before.processor))
+    }
+
+    /// How many of its writes are in no thread's reading, and how much processor time is not, at most: that of threads that
+    /// ended between two searches, of last moments, and since the kernel last brought it up to date.
+    pub(crate) fn unread(&self) -> (u64, u64) {
+        let read = self.threads.writers().io.write_calls;
+        let calls = self.own().write_calls.saturating_sub(read);
+        if self.reaped_alone().is_some() || (calls == 0 && self.threads.are_final()) {
+            return (0, 0);
+        }
+        let unread_ns = if calls > 0 && !self.threads.is_one() {
+            let whole = self.reaped.unwrap_or(self.stat.processor);
+            let rounded_ns = 2 * procfs::UNIT_NS * u64::from(self.reaped.is_none());
+            let whole_ns = whole.since(self.stat_before.processor).total_ns + rounded_ns;
+            whole_ns.saturating_sub(self.threads.all().processor.total_ns)
+        } else {
+            procfs::TICK_NS
+        };
+        (calls, unread_ns + self.last_moments_ns)
+    }
+
+    /// How long its threads slept in writes. Of a process with one thread: the part of its whole sleep that the samples give
+    /// to writes; else the sampled time.
+    pub(crate) fn waiting_ns(&self) -> u64 {
+        let seen_ns = self.seen.values().map(|seen| seen.waiting_ns).sum();
+        let (in_writes, elsewhere) = self.asleep;
+        if !self.threads.is_one() || in_writes == 0 {
+            return seen_ns;
+        }
+        let watched_ns = self.last_ns - self.first_ns;
+        let awake = self.threads.all().processor;
+        let asleep_ns = (watched_ns + self.stops_ns)
+            .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns);
+        (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
+    }
+
+    /// Whether the parts of that time are known in hundredths of a second only.
+    pub(crate) fn is_rounded(&self) -> bool {
+        self.reaped_alone().is_none()
+    }
+
+    /// Page faults while it was watched.
+    pub(crate) fn faults(&self) -> u64 {
+        let before = self.stat_before.minor_faults;
+        self.stat.minor_faults.saturating_sub(before)
+    }
+
+    /// The one of stdout and stderr with this destination, if the descriptor is another name of it (Node.js opens its
+    /// terminal once more).
+    fn stream_at(&self, identity: Option<(u64, u64)>) -> Option<i32> {
+        let leads_there = |stream: &i32| {
+            let target = self.targets.get(stream);
+            target.is_some_and(|target| identity == Some(target.identity))
+        };
+        (1..=2).find(leads_there)
+    }
+
+    /// Whether it runs the same program still. A process that has ended has no executable file, but a name until its parent
+    /// has waited for it.
+    pub(super) fn runs_as_before(&self) -> bool {
+        match procfs::executable(self.process) {
+            Some(executable) => self.executable.as_ref() == Some(&executable),
+            None => procfs::name(self.process).is_some_and(|name| *self.name == *name),
+        }
+    }
+
+    /// Looks up the destination of a descriptor, if it is not known, and gives the descriptor's number, or that of the stream
+    /// that it is another name of.
+    fn identify(&mut self, descriptor: i32) -> i32 {
+        if descriptor <= 2 {
+            return descriptor;
+        }
+        if !self.targets.contains_key(&descriptor) {
+            let target = Target::of(self.process, descriptor);
+            self.targets
+                .extend(target.map(|target| (descriptor, target)));
+        }
+        let identity = self.targets.get(&descriptor).map(|target| target.identity);
+        self.stream_at(identity).unwrap_or(descriptor)
+    }
+
+    /// The thread whose writes should be looked at exactly: it has made many since the last time, and neither their sums nor
+    /// samples show how they are buffered.
+    pub(super) fn worth_a_peek(&self) -> Option<i32> {
+        let own = self.own();
+        let looks: u64 = self.seen.values().map(|seen| seen.looks).sum();
+        let is_unclear = |seen: &SampledWrites| seen.tally.buffering() == Buffering::Small;
+        let is_due = self.peeks < peek::MOST
+            && own.write_calls >= peek::FROM.max(self.peeked_at * PEEK_AGAIN)
+            && (looks < ENOUGH_LOOKS || self.seen.values().any(is_unclear))
+            && (self.mean_size() <= peek::LARGEST || own.write_calls >= FEWEST_LARGE)
+            && Buffering::of_sums(own.write_calls, own.bytes_written).is_none();
+        is_due.then(|| self.threads.busiest())?
+    }
+
+    /// Takes an exact look at a thread, and says what that took of its time.
+    pub(super) fn peek(&mut self, thread: i32) -> io::Result<u64> {
+        if self.mean_size() > peek::LARGEST {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let look = peek::at(self.process, thread)?;
+        self.stops_ns += look.stops_ns;
+        self.peeking_ns += look.took_ns;
+        self.peeks += 1;
+        // With fewer, the thread had no processor, or has just stopped writing: it is worth another try.
+        if look.writes.len() >= FEWEST_PEEKED {
+            self.peeked_at = self.own().write_calls;
+        }
+        self.take(look.writes);
+        Ok(look.took_ns)
+    }
+
+    /// Samples every thread, for the time since the last sample.
+    pub(super) fn look(&mut self, from_ns: u64, now_ns: u64, timeline: &mut Timeline) {
+        for thread in self.threads.running() {
+            let doing = self.threads.doing(thread);
+            let Some((write, is_new)) = self.asleep_in(thread, doing) else {
+                let is_asleep = matches!(doing, Doing::InCall { .. } | Doing::Asleep);
+                self.asleep.1 += u64::from(is_asleep);
+                continue;
+            };
+            self.asleep.0 += 1;
+            let seen = self.seen.entry(write.descriptor).or_default();
+            seen.waiting_ns += now_ns - from_ns;
+            seen.looks += 1;
+            let span = CallSpan {
+                began_ns: from_ns,
+                ended_ns: now_ns,
+                in_calls_ns: now_ns - from_ns,
+                call: write.kind.name,
+                bytes: None,
+                calls: u64::from(is_new),
+            };
+            let track = [self.process, thread, write.descriptor];
+            timeline.add(track, &self.program, span);
+        }
+    }
+
+    /// The write in which a thread is asleep, if it is in one, and whether it was not in that one before. The bytes of each write
+    /// are sampled once.
+    fn asleep_in(&mut self, id: i32, doing: Doing) -> Option<(Call, bool)> {
+        let thread = self.threads.get_mut(id)?;
+        let before = thread.asleep.take();
+        let Doing::InCall {
+            number,
+            arguments,
+            returns_to,
+        } = doing
+        else {
+            return None;
+        };
+        WriteCall::with_number(number)?;
+        // Before its memory is read, and after that once more.
+        let write_calls = thread.finished_writes();
+        let mut write = memory::begun((self.process, id), 0, number, &arguments)?;
+        self.writes_at = Some(CallSite::Before(returns_to));
+        thread.asleep = Some((arguments, write_calls));
+        let is_new = thread.asleep != before;
+        // The bytes read from its memory are those of this call only if the thread is still in it.
+        let is_still_there = is_new
+            && write.asked.is_some()
+            && thread.doing() == doing
+            && thread.finished_writes() == write_calls;
+        write.descriptor = self.identify(write.descriptor);
+        if let (true, Some(size)) = (is_still_there, write.asked) {
+            let before_it = self.read_counters().map_or(0, |io| io.write_calls);
+            let seen = self.seen.entry(write.descriptor).or_default();
+            seen.tally.sample(size, write.ends_line);
+            if write.ends_line == Some(true) {
+                seen.tally.line_end_after(before_it);
+            }
+        }
+        Some((write, is_new))
+    }
+
+    /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and it is known where it
+    /// writes, else by samples as fast as they can be.
+    pub(super) fn listen(&mut self, thread: i32, part: u64) {
+        if self.writes_at.is_none() {
+            self.writes_at = memory::function_write(self.process).map(CallSite::Function);
+        }
+        let (began_ns, spent_ns) = (clock::now_ns(), clock::thread_ns());
+        let (mut breakpoints, mut ends, mut heard_ns) = (None, 0, began_ns);
+        self.count_anew();
+        while ends < ENOUGH_ENDS
+            && clock::now_ns() - began_ns < LONGEST_LISTEN_NS / part
+            && clock::thread_ns() - spent_ns < LISTEN_NS / part
+        {
+            if let (None, Some(place)) = (&breakpoints, self.writes_at) {
+                breakpoints = Some(Breakpoints::at(place, (self.process, thread)));
+                self.count_anew();
+            }
+            if let Some(Ok(breakpoints)) = &mut breakpoints {
+                let Ok(writes) = breakpoints.begun() else {
+                    break;
+                };
+                if !writes.is_empty() {
+                    heard_ns = clock::now_ns();
+                } else if clock::now_ns() - heard_ns > SILENCE_NS {
+                    // It has no processor, perhaps, because this thread has it.
+                    std::thread::yield_now();
+                }
+                ends += self.take(writes);
+                continue;
+            }
+            let doing = self.threads.doing(thread);
+            if doing == Doing::Hidden {
+                break;
+            }
+            if let Some((write, is_new)) = self.asleep_in(thread, doing) {
+                let seen = self.seen.entry(write.descriptor).or_default();
+                seen.looks += u64::from(is_new);
+            }
+        }
+        self.count_anew();
+        if ends >= FEWEST_PEEKED {
+            self.peeks += 1;
+            self.peeked_at = self.own().write_calls;
+        }
+    }
+
+    /// Writes are counted from another moment on.
+    fn count_anew(&mut self) {
+        let seen = self.seen.values_mut();
+        seen.for_each(|seen| seen.tally.count_anew());
+    }
+
+    /// Takes successive writes of a thread into account, and says of how many the end is known.
+    fn take(&mut self, writes: Vec<Call>) -> usize {
+        let mut ends = 0;
+        for write in writes {
+            let descriptor = self.identify(write.descriptor);
+            let seen = self.seen.entry(descriptor).or_default();
+            seen.peeked += 1;
+            // Without a length in the arguments, the result gives the size.
+            let written = u64::try_from(write.result).ok();
+            if let Some(size) = write.asked.or(written.filter(|&written| written > 0)) {
+                seen.tally.sample(size, write.ends_line);
+            }
+            ends += usize::from(write.ends_line.is_some());
+            if write.ends_line == Some(true) {
+                seen.tally.line_end_after(seen.peeked);
+            }
+        }
+        ends
+    }
+
+    fn mean_size(&self) -> u64 {
+        let own = self.own();
+        own.bytes_written / own.write_calls.max(1)
+    }
+
+    fn read_counters(&self) -> Option<IoCounters> {
+        IoCounters::read(self.counters.as_ref()?).ok()
+    }
+
+    /// The counters, as they are now.
+    fn counted(&self) -> Option<(IoCounters, Stat)> {
+        let before = Stat::of(self.process).unwrap_or(self.stat);
+        let io = self.read_counters()?;
+        // Those of the children may have come in between.
+        let after = Stat::of(self.process).unwrap_or(before);
+        let stat = Stat {
+            children_faults: after.children_faults,
+            ..before
+        };
+        Some((io, stat))
+    }
+
+    /// Its reads and writes, with those of the children it has waited for.
+    pub(super) fn with_children(&self) -> IoCounters {
+        self.io.since(self.io_before)
+    }
+
+    pub(super) fn has_reaped(&self) -> bool {
+        self.stat.children_faults != self.stat_before.children_faults
+    }
+
+    /// Its own reads and writes. Once it has waited for a child, only those its threads are known to have made: all, unless a
+    /// thread has ended.
+    pub(crate) fn own(&self) -> IoCounters {
+        let own = if self.has_reaped() {
+            self.threads.all().io
+        } else {
+            self.with_children()
+        };
+        own.plus(self.last_moments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    impl Watched {
+        /// One that has written so much.
+        pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
+            let mut watched = Self::new(0, "program".into(), None, 0);
+            watched.io.write_calls = calls;
+            watched.io.bytes_written = bytes;
+            watched
+        }
+    }
+}
