@@ -1,5 +1,5 @@
-//! What the writes of a stream cost, and how much of that goes when they become large: intervals, as neither can be
-//! measured without disturbing the program.
+//! The cost of a stream's writes, and the part of it that large writes save: intervals, because neither can be measured
+//! without disturbing the program.
 //!
 //! Known are the count of the writes, their bytes, the processor time to the nanosecond, by clock ticks its parts in the
 //! kernel and in the program, and what a write costs at least on this machine ([`floor`]). Assumed are ranges, wide enough
@@ -14,15 +14,14 @@ use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
 use crate::trace::model::target::{Kind, Target};
 
-/// What a write costs on a destination of a kind, whatever the machine.
+/// The cost of a write to a destination of a kind, on any machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
-    /// Nanoseconds in the kernel: of no call less, and of no call on average more, with these for each byte.
+    /// Nanoseconds in the kernel: the least of a call, the most of an average one, and those that each byte adds.
     least_ns: f64,
     most_ns: f64,
     byte_ns: f64,
-    /// So many bytes cost as much as a call, at least and at most: what is left of a write when its bytes go with many
-    /// others.
+    /// The number of bytes that cost as much as a call, at least and at most: the part of a write that is left in a large one.
     bytes: (f64, f64),
 }
 
@@ -60,25 +59,25 @@ impl Cost {
     }
 }
 
-/// The kernel's clock tick, of which the parts of processor time are made, and the unit in which it tells them.
+/// The kernel's clock tick, by which it splits processor time, and the unit in which it tells the parts.
 const TICK_NS: f64 = procfs::TICK_NS as f64;
 const UNIT_NS: f64 = procfs::UNIT_NS as f64;
-/// Chance is allowed for by so many standard deviations.
+/// Standard deviations allowed for chance.
 const CHANCE: f64 = 1.0;
-/// A system call that reads, a page fault: what the kernel's time is spent on besides writing.
+/// Other work of the kernel: a system call that reads, a page fault.
 const READ_NS: f64 = 200.0;
 const FAULT_NS: f64 = 400.0;
 
-/// Writes of which it is worth to know what one costs at least on this machine, and the part of that which counts.
+/// From how many writes on, and up to which size, the least cost on this machine is measured, and the part of it that counts.
 const FEWEST_FOR_FLOOR: u64 = 2_000;
 const LARGEST_FOR_FLOOR: u64 = 1_024;
 const FLOOR: f64 = 0.85;
 
-/// From the first write of a process on: in the calls, on a processor, and its own between them.
+/// The processor time of a process from its first write on: in the calls, and its own between them.
 pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) {
     let (io, processor) = (process.own(), process.processor());
     let (start, unseen) = match process.start {
-        // It took as long for each write before it was first seen as after that.
+        // Assumes the same time for each write before the process was first seen as after that.
         Some((calls, start)) if calls < io.write_calls => {
             let since = processor.since(start);
             (
@@ -99,7 +98,7 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     let total = total(read_ns, process.unread(), io.write_calls, least_ns);
     let total_ns = total.likely;
     let (user, system) = (processor.user_ns as f64, processor.system_ns as f64);
-    // The parts of a start are known in coarse units only.
+    // The parts of the start are known in coarse units only.
     let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0 * f64::from(process.is_rounded());
     let start_user = if start.user_ns + start.system_ns > 0 {
         start_ns * start.user_ns as f64 / (start.user_ns + start.system_ns) as f64
@@ -108,7 +107,7 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     };
     let user = (user - start_user).max(0.0);
     let system = (system - (start_ns - start_user)).max(0.0);
-    // As if one more tick had been seen of each: of few ticks not much follows.
+    // Adds one tick to each: few ticks prove little.
     let ticks = (user + system) / TICK_NS;
     let part = (user / TICK_NS + 1.0) / (ticks + 2.0);
     let chance_ns = CHANCE * (part * (1.0 - part) / (ticks + 2.0)).sqrt() * total_ns;
@@ -122,7 +121,7 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
         high: part * total_ns + error,
     }
     .within(0.0, busy_ns);
-    // What no reading shows may be either's.
+    // Time in no reading may be either's.
     let unknown = Interval {
         low: total.low - total_ns,
         likely: 0.0,
@@ -135,8 +134,8 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     (in_kernel_ns, own_ns)
 }
 
-/// The processor time of so many writes of which that of some, and the last of the others, is in no reading: each took about as
-/// long as one whose time was read, and all together no less than this.
+/// The processor time of all writes, where that of some, and the last moments of the others, are in no reading: each of those
+/// took about as long as a write that was read, and all together took at least `least_ns`.
 fn total(read_ns: f64, unread: (u64, u64), calls: u64, least_ns: f64) -> Interval {
     let (unread_calls, unread_ns) = (unread.0.min(calls) as f64, unread.1 as f64);
     let read_calls = (calls as f64 - unread_calls).max(1.0);
@@ -149,22 +148,22 @@ fn total(read_ns: f64, unread: (u64, u64), calls: u64, least_ns: f64) -> Interva
     .within(least_ns.clamp(read_ns, most_ns), most_ns)
 }
 
-/// What a write costs the program besides, at most: the kernel's work takes caches and predictions of branches, and what it
-/// wakes a processor. The second grows with what the kernel takes, since some machines are several times slower than others.
+/// The cost of a write outside of the kernel and the library, at most: the kernel's work evicts caches and branch predictions,
+/// and wakes a processor. The second figure is a part of the kernel's time, because machines differ by several times.
 const BESIDE_NS: f64 = 70.0;
 const BESIDE: f64 = 0.18;
 
-/// The part of a program's own time that calls take at least is no more than this.
+/// The least cost of the calls is no more than this part of the program's own time.
 const MOST_OF_OWN: f64 = 0.5;
 
-/// What becomes of the time of a stream when the program follows the advice for its language: so much is saved.
+/// The time saved when the program follows the advice for its language.
 pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let kind = stream.target.kind;
     let (calls, waiting) = (stream.calls as f64, stream.waiting_ns as f64);
     let in_kernel = stream.in_kernel_ns;
     let (least_left, most_left) = Cost::of(kind).left(stream.mean_size());
     if stream.could_be_larger() && stream.language == Language::SHELL && kind != Kind::Terminal {
-        // Its writes become fewer, but what builds the text takes time, too.
+        // Its writes become fewer, but building the text takes time, too.
         return Interval::between(0.0, in_kernel.high);
     }
     let in_kernel = Interval {
@@ -173,7 +172,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         high: in_kernel.high * (1.0 - least_left),
     };
     let (least_ns, most_ns) = stream.language.call_ns(kind);
-    // What makes the text of a message stays.
+    // Formatting stays.
     let least_ns = (calls * least_ns).min(MOST_OF_OWN * stream.own_ns.low);
     // The kernel's time of large writes is that of their bytes.
     let beside = if stream.could_be_larger() {
@@ -181,17 +180,17 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     } else {
         0.0
     };
-    let most_ns = calls * (most_ns + BESIDE_NS) + beside * in_kernel.high;
+    let most_ns = stream.most_messages() as f64 * (most_ns + BESIDE_NS) + beside * in_kernel.high;
     let most_ns = most_ns.clamp(least_ns, stream.own_ns.high.max(least_ns));
     let own = Interval::between(least_ns, most_ns);
     if !stream.could_be_larger() {
-        // Even larger blocks would save calls, but hardly time; or it could not be seen where small writes went.
+        // Even larger blocks would save calls, but hardly time; or the destination of small writes is unknown.
         return Interval {
             high: in_kernel.high + own.high,
             ..Interval::default()
         };
     }
-    // A reader that is the limit takes as long for large writes as for small ones, or not: it reads larger ones, too.
+    // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
     let waiting = Interval::between(
         if stream.reader_keeps_up() { 0.6 } else { 0.0 } * waiting,
         waiting,
@@ -243,7 +242,7 @@ mod tests {
                 low > 200.0 && high <= 300.0 * (1.0 + BESIDE) + 130.0 + BESIDE_NS,
                 "{low} to {high}"
             );
-            // What the kernel takes is known to a fifth here.
+            // The kernel's time is known to a fifth here.
             assert!(high < 2.25 * low);
         }
     }
@@ -252,14 +251,14 @@ mod tests {
     fn what_no_reading_shows_widens_the_time_of_the_writes() {
         let exact = total(8e6, (0, 0), 4000, 2e6);
         assert_eq!((exact.low, exact.likely, exact.high), (8e6, 8e6, 8e6));
-        // A program that ended before the kernel's first tick: the writes took what they take at least.
+        // A program that ended before the kernel's first tick: the writes took at least their least.
         let short = total(0.0, (0, 4_000_000), 4000, 1e6);
         assert_eq!((short.low, short.likely, short.high), (1e6, 2e6, 4e6));
         // Half of the writes are of last moments.
         let last = total(20e6, (2000, 30_000_000), 4000, 2e6);
         assert_eq!((last.low, last.high), (20e6, 50e6));
         assert!((40e6..45e6).contains(&last.likely), "{last:?}");
-        // What was read counts more than what a write takes at least elsewhere.
+        // A complete reading outweighs the least cost elsewhere.
         let fast = total(1e6, (0, 0), 4000, 2e6);
         assert_eq!((fast.low, fast.high), (1e6, 1e6));
     }

@@ -13,7 +13,7 @@ pub(crate) fn at_writes(samples: &[Sample]) -> Vec<Stack> {
     for sample in samples.iter().filter(|sample| is_at_write(sample)) {
         let own = sample.frames.iter().filter(|frame| !frame.in_kernel);
         let names: Vec<&str> = own.map(|frame| frame.name.as_str()).collect();
-        // One alone is the library's: the rest could not be followed without frame pointers.
+        // A single name is the library's: without frame pointers the rest could not be followed.
         if names.len() > 1 {
             *counts.entry(names).or_default() += 1;
         }

@@ -8,18 +8,18 @@ use crate::trace::model::target::Kind;
 use crate::user::quantity::{counted, duration, grouped};
 use serde::Serialize;
 
-/// What stands in the way of a stream.
+/// The limit of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Limit {
-    /// Nothing that a change would gain much from.
+    /// No change would gain much.
     #[serde(rename = "none")]
     Nothing,
     /// The number of system calls.
     Calls,
     /// The reader: it takes the bytes more slowly than they are written.
     Reader,
-    /// The times that were measured are the tracer's own.
+    /// The measured times are the tracer's own.
     Unknown,
 }
 
@@ -29,30 +29,28 @@ pub(crate) struct Verdict {
     pub(crate) limit: Limit,
     /// The part of the wall time spent in writes to streams.
     pub(crate) share: f64,
-    /// The time without tracing, with a processor whenever it is wanted.
+    /// The time without tracing and without waits for a processor.
     pub(crate) now_ns: u64,
-    /// What of that would be saved if the streams written in small pieces were block-buffered.
+    /// The part of `now_ns` that block buffering of the streams with small writes would save.
     pub(crate) blocks_save_ns: Interval,
-    /// What would be saved if no reader ever made a write wait.
+    /// The part that would be saved if no reader ever made a write wait.
     pub(crate) fast_reader_saves_ns: Interval,
     pub(crate) sentences: Vec<String>,
     pub(crate) remedies: Vec<String>,
 }
 
-/// A change that gains less than this share of the time is not worth it; one that gains less than the other is a
-/// small one.
+/// A change that gains less than the first share of the time is not worth it; one that gains less than the second is small.
 const WORTH_IT: f64 = 0.10;
 const SMALL: f64 = 0.25;
 /// Of several things to do, one that gains less than this is not named.
 const NAMED: f64 = 0.05;
-/// The time in which threads were seen waiting is an estimate: so much of it at least.
+/// The time that threads waited is an estimate: at least this part of it is real.
 const WAITED: f64 = 0.75;
-/// No program takes less than this part of its time once its output is cheap, as far as a trace can tell.
+/// The least part of a program's time that is left once its output is cheap.
 const LEAST_LEFT: f64 = 0.005;
-/// What the time of a program differs by from run to run, in parts of it.
+/// The difference of a program's time from run to run, in parts of it.
 const RUN_TO_RUN: f64 = 0.03;
-/// Ends of an interval that are as near as this are one figure; with ends as far from each other as this the lower one
-/// is none.
+/// An interval with ends this near is shown as one figure; with ends this far apart only the upper end is shown.
 const SAME: f64 = 1.15;
 const NOTHING: f64 = 50.0;
 
@@ -68,7 +66,7 @@ impl Verdict {
         let together: Interval = savings.clone().sum();
         let chance_ns = RUN_TO_RUN * now * f64::from(together.high > 0.0);
         let blocks_save_ns = Interval {
-            // Programs that write beside each other save no more together than the one that saves most, at worst.
+            // At worst, programs that run at the same time save together no more than the one that saves most.
             low: savings.map(|saved| saved.low).fold(0.0, f64::max) - chance_ns,
             high: together.high + chance_ns,
             ..together
@@ -102,7 +100,7 @@ impl Verdict {
         let written = streams.iter();
         let written = written.filter(|stream| stream.calls > 0 || stream.waiting_ns > 0);
         match written.max_by_key(weight) {
-            // Stopping changes which of the writes wait, too.
+            // Stops also change which of the writes wait.
             Some(_) if run.mode == Mode::Ptrace => {
                 verdict.limit = Limit::Unknown;
                 verdict.say(
@@ -123,7 +121,7 @@ impl Verdict {
             }),
         }
         if run.ending.is_some() {
-            // It was started here, so that its command is known.
+            // Its command is known.
             let command = as_typed(&findings.command);
             for remedy in &mut verdict.remedies {
                 *remedy = remedy.replace("CMD…", &command);
@@ -138,7 +136,7 @@ impl Verdict {
         saved.map(|saved| saved.likely / self.now_ns as f64)
     }
 
-    /// The time that is left of all where so much of it is saved.
+    /// The time left where so much of it is saved.
     pub(crate) fn left_ns(&self, saved_ns: Interval) -> Interval {
         saved_ns.taken_from(self.now_ns as f64)
     }
@@ -152,7 +150,17 @@ impl Verdict {
         let (now, all) = (duration(self.now_ns as f64), percent(self.share));
         if self.limit == Limit::Nothing {
             let mut answer = "Output is not the problem";
-            let why = if self.share < WORTH_IT {
+            let awaited = worst.target.kind.awaited();
+            let keeps_up = format!(
+                ", but the writes are large and the {awaited} keeps up: there is nothing to gain."
+            );
+            let hidden = self.blocks_save_ns.high >= WORTH_IT * self.now_ns as f64
+                && worst.most_messages() > worst.calls;
+            let why = if hidden {
+                (self.limit, answer) = (Limit::Unknown, "No verdict");
+                " in large writes, but Node.js itself joins messages that a full pipe does not take, and what those cost \
+                 could not be seen."
+            } else if self.share < WORTH_IT {
                 "."
             } else if worst.could_be_larger() {
                 ", and larger writes would hardly save any of it."
@@ -163,7 +171,7 @@ impl Verdict {
                 (self.limit, answer) = (Limit::Unknown, "No verdict");
                 " in small writes, but where those went could not be seen; --exact shows it."
             } else {
-                ", but the writes are large and the reader keeps up: there is nothing to gain."
+                &keeps_up
             };
             self.say(format!("{answer}: writing took {all} of {now}{why}"));
             return self.explain_now(findings);
@@ -181,7 +189,7 @@ impl Verdict {
             "the problem"
         };
         let awaited = worst.target.kind.awaited();
-        // What is shown is to add up.
+        // The shown percentages must add up.
         let whole = |part: f64| (100.0 * part).round() as u64;
         let waiting = whole((worst.waiting_ns as f64 / self.now_ns as f64).min(of_worst));
         let kernel = whole(of_worst) - waiting;
@@ -206,7 +214,7 @@ impl Verdict {
         self.explain_now(findings);
     }
 
-    /// Why the time that is judged is not what a clock on the wall shows.
+    /// Says why the judged time differs from the time on the clock.
     fn explain_now(&mut self, findings: &Findings) {
         let run = &findings.run;
         let parts = [
@@ -228,7 +236,7 @@ impl Verdict {
         let [blocks_gain, reader_gain] = self.gains();
         let blocks = (worst.could_be_larger() && blocks_gain >= NAMED).then(|| {
             let known = worst.language.remedy_for_calls(worst.buffering, kind);
-            // What is known helps stdout.
+            // The known remedies are for stdout.
             let remedy = known.filter(|_| worst.descriptors != Descriptors::One(2));
             let or_run = if is_read {
                 ", or run it as `outpace run -- CMD…`"
@@ -263,7 +271,7 @@ impl Verdict {
     }
 }
 
-/// What of the waiting a faster reader would save: one that keeps up already cannot be much faster.
+/// The waiting that a faster reader would save: none where the reader keeps up already.
 fn slow_ns(stream: &Stream) -> u64 {
     if stream.reader_keeps_up() {
         0
@@ -284,7 +292,7 @@ fn range(saved_ns: Interval) -> String {
     }
 }
 
-/// A command as a shell would have to be told it.
+/// A command as typed into a shell.
 fn as_typed(words: &[String]) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
     let quoted = words.iter().map(|word| {
@@ -463,7 +471,7 @@ mod tests {
         };
         let limit = |waiting_ns| verdict(SAMPLED, 100 * MS, vec![blocks(waiting_ns)]).limit;
         assert_eq!(limit(80 * MS), Limit::Reader);
-        // 40 microseconds for 64 KiB is what a pipe takes with a reader that does nothing else.
+        // A pipe with a reader without other work takes 40 microseconds for 64 KiB.
         assert_eq!(limit(2 * MS), Limit::Nothing);
         let fast = verdict(SAMPLED, 5 * MS, vec![blocks(2 * MS)]);
         assert_eq!(fast.limit, Limit::Nothing, "{fast:?}");

@@ -1,4 +1,4 @@
-//! What a trace found, in one form for every mode: the run, the streams, their calls and their time.
+//! The findings of a trace, in one form for every mode: the run, the streams, their calls and their time.
 
 use super::interval::Interval;
 use super::language::Language;
@@ -92,8 +92,8 @@ impl Stream {
         self.bytes / self.calls.max(1)
     }
 
-    /// Whether it would be written in larger blocks by a program that follows the advice for its language: it is written
-    /// in messages, or in something small that is not known to be blocks.
+    /// Whether a program that follows the advice for its language would write it in larger blocks: it is written in messages,
+    /// or in small writes that are not known to be blocks.
     pub(crate) fn could_be_larger(&self) -> bool {
         let is_unknown = matches!(self.buffering, Buffering::Unknown | Buffering::TooFew)
             && !matches!(self.descriptors, Descriptors::Any);
@@ -103,7 +103,17 @@ impl Stream {
             || (is_unknown && self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS)
     }
 
-    /// Whether the reader takes what is written about as fast as a reader can that does nothing else.
+    /// Messages that may be in it, at most: the runtime of Node.js joins those that a full pipe does not take.
+    pub(crate) fn most_messages(&self) -> u64 {
+        let joins = self.language == Language::NODE
+            && matches!(self.target.kind, Kind::Pipe | Kind::Socket)
+            && !self.could_be_larger();
+        let sampled = self.tally.sizes.sum() / self.tally.sizes.count().max(1);
+        let size = if sampled > 0 { sampled } else { SHORT_MESSAGE };
+        self.calls.max(u64::from(joins) * (self.bytes / size))
+    }
+
+    /// Whether the reader takes the bytes about as fast as a reader without other work does.
     pub(crate) fn reader_keeps_up(&self) -> bool {
         let per_call = self.writing_ns() as f64 / self.calls.max(1) as f64;
         let (call_ns, byte_ns) = match self.target.kind {
@@ -118,6 +128,8 @@ impl Stream {
 /// Shorter writes, on average, are messages rather than blocks, and blocks of this size are small (musl's: 1024 bytes and the
 /// message that did not fit).
 const LEAST_MEAN_OF_BLOCKS: u64 = 1152;
+/// A message of unknown size is longer than this.
+const SHORT_MESSAGE: u64 = 16;
 
 /// A run as one of the mechanisms recorded it, before it is judged.
 #[derive(Debug, Default)]
@@ -136,14 +148,14 @@ pub(crate) struct Recording {
     pub(crate) system_ns: u64,
     /// Of the whole tree, by the kernel's accounting; covers processes too short-lived to be seen.
     pub(crate) tree: Option<IoCounters>,
-    /// What this mode could not see.
+    /// Limits of this mode that matter here.
     pub(crate) notes: Vec<String>,
     pub(crate) timeline: Timeline,
     pub(crate) samples: Vec<Sample>,
 }
 
 impl Recording {
-    /// Nothing so far, of a process.
+    /// An empty one, of a process.
     pub(crate) fn of(root: i32, mode: Mode) -> Self {
         Self {
             root,

@@ -1,7 +1,7 @@
 //! Which language a program is written in, and what its author can do about its output.
 //!
-//! A wrong name leads to advice that changes nothing. So a program counts as written in a language only if its
-//! executable file shows that; one that is none of these is called unrecognised.
+//! A wrong name leads to useless advice. So a program counts as written in a language only if its executable file
+//! shows that; all others are called unrecognised.
 
 use super::tally::Buffering;
 use super::target::Kind;
@@ -40,8 +40,9 @@ impl Language {
     pub(crate) const INSTALLED_C: Self = Self("C, installed");
     pub(crate) const PYTHON: Self = Self("Python");
     pub(crate) const GO: Self = Self("Go");
+    pub(crate) const NODE: Self = Self("Node.js");
     pub(crate) const SHELL: Self = Self("shell");
-    /// None of the others, or it could not be told.
+    /// None of the others, or unknown.
     pub(crate) const UNRECOGNISED: Self = Self("unrecognised");
 
     /// Its name in reports and in JSON.
@@ -49,7 +50,7 @@ impl Language {
         self.0.split([',', ' ']).next().unwrap_or_default()
     }
 
-    /// What its row says in a column, if anything: on a terminal the row for those first.
+    /// The text of a column in its row, if there is one; on a terminal the row for terminals comes first.
     fn column(self, kind: Kind, column: usize) -> Option<&'static str> {
         let on_terminal = format!("{} on a terminal", self.0);
         let names = [&*on_terminal, self.0].into_iter();
@@ -94,7 +95,7 @@ impl Language {
     }
 
     fn of_binary(executable: &Path) -> Option<Self> {
-        // Only what is asked for is read: a program may be large, and its table of sections is at its end.
+        // Reads only the requested parts: a program may be large, and its table of sections is at its end.
         let cache = ReadCache::new(File::open(executable).ok()?);
         let file = object::File::parse(&cache).ok()?;
         let has = |section: &str| file.section_by_name(section).is_some();
@@ -113,7 +114,7 @@ impl Language {
         if contains(comment, "zig ") {
             return Some(Self("Zig"));
         }
-        // What a language's runtime reads its options from is in every program of it.
+        // The name of the variable with the runtime's options is in every program of the language.
         for (language, mark) in [
             (Self("Zig"), "ZIG_PROGRESS"),
             (Self("OCaml"), "OCAMLRUNPARAM"),
@@ -132,13 +133,13 @@ impl Language {
         {
             return Some(Self("D"));
         }
-        // It becomes C on its way, but is not written in it.
+        // Vala is compiled to C, but is not written in it.
         if contains(symbols, "_vala_") {
             return None;
         }
-        // An interpreter's library prints as that does.
+        // A program with an interpreter's library prints as the interpreter does.
         let embeds = "libpython libperl libruby liblua libphp libtcl libguile libR. libjvm";
-        // What starts a program of .NET looks for that.
+        // The file that starts a .NET program looks for hostfxr.
         if contains(constants, "hostfxr") {
             return Some(Self(".NET"));
         }
@@ -147,7 +148,7 @@ impl Language {
         {
             return None;
         }
-        // Nor is a program one of these that offers many functions of its own to what it loads: it runs others.
+        // A program that exports many functions of its own runs others.
         let exports = file.exports().map_or(0, Iterator::count);
         if exports >= FEWEST_OF_HOSTS {
             return None;
@@ -176,7 +177,7 @@ impl Language {
         self.column(Kind::Unknown, 2).is_some()
     }
 
-    /// What a write call costs a program of this language in its own code, in nanoseconds, at least and at most.
+    /// The cost of a write call in the program's own code, in nanoseconds, at least and at most.
     pub(crate) fn call_ns(self, kind: Kind) -> (f64, f64) {
         let range = self.column(kind, 3).and_then(|range| {
             let (least, most) = range.split_once(' ')?;
@@ -185,10 +186,10 @@ impl Language {
         range.unwrap_or_default()
     }
 
-    /// What its author can do about a stream whose many small calls are what costs; `None` where nothing is known that
-    /// helps on this kind of destination.
+    /// The remedy for a stream with many small calls; `None` where no remedy is known to help on this kind of
+    /// destination.
     pub(crate) fn remedy_for_calls(self, buffering: Buffering, kind: Kind) -> Option<String> {
-        // What C flushes by itself `stdbuf` cannot change.
+        // `stdbuf` cannot change explicit flushes.
         let is_flushed = self.name() == "C" && buffering == Buffering::Unbuffered;
         let kind = if is_flushed { Kind::Unknown } else { kind };
         let remedy = self.column(kind, 4)?;
@@ -200,7 +201,7 @@ impl Language {
     }
 }
 
-/// Python, with what makes it write every message at once.
+/// Python, with the option or variable that makes it write every message at once.
 fn python(process: i32) -> Language {
     let is_set = |word: &String| {
         word.strip_prefix("PYTHONUNBUFFERED=")
@@ -222,8 +223,8 @@ fn python(process: i32) -> Language {
     }
 }
 
-/// Functions that interpreters and virtual machines export at least, and other programs hardly ever do: Mono 1,300,
-/// Racket 670, SBCL 450, Lua 150; gdb 39, grep 6, tmux none.
+/// The fewest functions that interpreters and virtual machines export: Mono 1,300, Racket 670, SBCL 450, Lua 150; other
+/// programs hardly export any: gdb 39, grep 6, tmux 0.
 const FEWEST_OF_HOSTS: usize = 100;
 
 /// Where the system's own programs are.
@@ -288,7 +289,7 @@ mod tests {
         ] {
             assert_eq!(Language::of_interpreter(name), Some(language), "{name}");
         }
-        // Of such a name nothing is left but its version.
+        // The whole name is a version.
         for name in ["2048", "", "hello"] {
             assert_eq!(Language::of_interpreter(name), None, "{name}");
         }
