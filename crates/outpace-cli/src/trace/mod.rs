@@ -2,7 +2,7 @@
 //!
 //! Its folders are layers, from the kernel up: [`kernel`] asks, [`model`] names, [`collect`] records a run,
 //! [`judge`] finds the answer, [`view`] shows it. The default mode ([`collect::watch`]) reads the kernel's counters
-//! and looks at the threads now and then; `--exact` ([`collect::exact`]) sees every write call. Both end in
+//! and samples the threads; `--exact` ([`collect::exact`]) sees every write call. Both end in
 //! [`model::findings::Findings`], on which [`judge::verdict::Verdict`] speaks.
 
 mod collect;
@@ -41,7 +41,7 @@ use view::{json, profile, report};
 /// The default mode needs no privileges and costs the program next to nothing: it reads the kernel's
 /// counters (/proc/PID/io), samples /proc/PID/task/*/syscall, and looks at how some of the writes end:
 /// it stops the program at two dozen of them, or, where that could cut one in two (on terminals and
-/// sockets), asks the kernel for a moment (as root) or samples faster. --exact sees every write call.
+/// sockets), has the kernel note them for a moment or samples faster. --exact sees every write call.
 ///
 /// The report goes to stderr. The exit status is the command's.
 #[derive(Args, Debug)]
@@ -88,7 +88,7 @@ impl Action for Trace {
 
     fn run(self) -> Outcome {
         require_proc()?;
-        // Opened before the program runs: a name that cannot be written to should not cost a run.
+        // Opens them before the program runs: a wrong name must not cost a run.
         let json = self.json.as_deref().map(create).transpose()?;
         let profile = self.profile.as_deref().map(create).transpose()?;
         let timeline = if profile.is_some() {

@@ -1,9 +1,10 @@
-//! What a thread writes, without stopping it: hardware breakpoints (PERF_TYPE_BREAKPOINT in perf_event_open(2)) where a write
-//! begins, and where it has returned to. At each the kernel puts the registers into a ring, and the thread goes on. That needs no
+//! The writes of a thread, seen without stopping it: hardware breakpoints (PERF_TYPE_BREAKPOINT in perf_event_open(2)) where
+//! a write begins, and where it returns to. At each the kernel puts the registers into a ring, and the thread goes on. That needs no
 //! privileges where `perf_event_paranoid` is 2 or less, and free debug registers.
 //!
-//! How a write ends is read from the thread's memory while it is in the call. It is in the call if the newest record is that of
-//! its beginning, before and after the reading: before it can change the bytes, it passes the second breakpoint.
+//! The last byte of a write is read from the thread's memory while the thread is in the call. The thread is in the call if the
+//! newest record, before and after the reading, is that of the call's beginning: before it can change the bytes, the thread
+//! passes the second breakpoint.
 
 use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::{memory, sys};
@@ -13,12 +14,12 @@ use std::io;
 
 /// The length of `syscall` on x86-64.
 const INSTRUCTION: u64 = 2;
-/// What is in a record (`asm/perf_regs.h`), behind a word that says of which kind they are: rax, rdx, rsi, rdi, rip, r8, r9, r10;
+/// The registers in a record (`asm/perf_regs.h`), behind a word for their kind: rax, rdx, rsi, rdi, rip, r8, r9, r10;
 /// behind them one word of the stack between two lengths.
 const REGISTERS: u64 = 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 16 | 1 << 17 | 1 << 18;
 const RECORD: usize = 8 * 13;
 const RING: usize = 64 << 10;
-/// Of so many records at once some may have found no room.
+/// With so many records at once, some may have been lost.
 const MANY: usize = RING / RECORD / 2;
 /// Breakpoints that x86-64 has.
 const MOST: usize = 4;
@@ -88,8 +89,8 @@ impl Breakpoints {
         Ok(())
     }
 
-    /// The writes that were begun since the last time, if none was missed. How the last one ends is known if the thread is
-    /// still in it.
+    /// The writes begun since the last time; an error if some may have been missed. The last byte of the newest one is known
+    /// if the thread is still in the call.
     pub(super) fn begun(&mut self) -> io::Result<Vec<Call>> {
         let (mut begun, mut records, mut inside, mut new_exit) = (Vec::new(), 0, None, None);
         while let Some(record) = self.ring.next_record() {
@@ -108,7 +109,7 @@ impl Breakpoints {
                 && inside.is_some()
                 && self.exits.iter().all(|exit| exit.0 != stack)
             {
-                // The caller's: when it comes back from this call is not seen.
+                // The return to this caller is not watched yet.
                 (inside, new_exit) = (None, Some(stack));
             }
             begun.extend(
@@ -182,7 +183,7 @@ mod tests {
                         break;
                     }
                 };
-                // An error is that some were missed.
+                // An error says that some were missed.
                 while let Ok(writes) = breakpoints.begun()
                     && ends.iter().any(|&seen| seen < 8)
                 {

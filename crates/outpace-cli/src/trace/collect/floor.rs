@@ -1,5 +1,5 @@
-//! What a write costs at least on this machine: a few hundred of the same size to something of the same kind that is
-//! empty and that nothing else reads or writes. It takes about a millisecond, after the program has ended.
+//! The least cost of a write on this machine: times a few hundred of the same size to an empty destination of the same
+//! kind that no other process uses. It takes about a millisecond, after the program has ended.
 
 use crate::platform::clock;
 use crate::platform::pty;
@@ -11,16 +11,16 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// The fastest of so many rounds counts: anything else that the machine does only adds to one.
+/// The fastest of so many rounds counts: other work on the machine only adds time.
 const ROUNDS: usize = 8;
-/// In a round at most so many writes and so many bytes: all rounds together find room without a reader.
+/// The most writes and bytes of a round: all rounds together find room without a reader.
 const WRITES: usize = 200;
 const BYTES: usize = 4096;
 
-/// Nanoseconds that a write of this size takes; none where nothing of the kind can be had.
+/// Nanoseconds that a write of this size takes; `None` where no destination of the kind can be opened.
 pub(in crate::trace) fn write_ns(target: &Target, size: u64) -> Option<f64> {
     let size = usize::try_from(size).ok()?.clamp(1, BYTES);
-    // The other side is kept open until the end.
+    // Keeps the other side open until the end.
     let (_reader, writer): (Option<OwnedFd>, File) = match target.kind {
         Kind::Null => (None, File::options().write(true).open("/dev/null").ok()?),
         Kind::File => (None, beside(target).ok()?),
@@ -34,7 +34,7 @@ pub(in crate::trace) fn write_ns(target: &Target, size: u64) -> Option<f64> {
         }
         _ => return None,
     };
-    // Where there is less room than that, the writes that found it count.
+    // Where there is less room, the rounds that found room count.
     let flags = fcntl_getfl(&writer).ok()?;
     fcntl_setfl(&writer, flags | OFlags::NONBLOCK).ok()?;
     let mut line = vec![b'x'; size];

@@ -25,10 +25,10 @@ pub(super) const MOST: u32 = 4;
 /// Larger writes, on average, are not looked at so: a stop could cut one in two. The blocks of musl, with the message that did
 /// not fit into 1024 bytes, are.
 pub(super) const LARGEST: u64 = 1152;
-/// The look is over after this long, whatever it has shown.
+/// The look is over after this long.
 const LONGEST: Duration = Duration::from_millis(8);
 
-/// Some writes of a thread, and what showing them took of its time, without waiting for a processor, and on one.
+/// Some writes of a thread, and the time the look took from it: without waits for a processor, and on a processor.
 #[derive(Default)]
 pub(super) struct Look {
     pub(super) writes: Vec<Call>,
@@ -37,7 +37,7 @@ pub(super) struct Look {
 }
 
 /// Some of a thread's next writes. An error says that this is not permitted, or not now: a thread that sleeps in a call is
-/// not stopped, as some calls do not go on as if nothing had been.
+/// not stopped, because some calls do not resume unchanged.
 pub(super) fn at(process: i32, thread: i32) -> io::Result<Look> {
     if !takes_writes_whole(process) {
         return Err(io::ErrorKind::Unsupported.into());
@@ -70,7 +70,7 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
     sys::interrupt(thread)?;
     let (mut look, mut entered) = (Look::default(), None);
-    // From the first stop to the last: before and after, it runs as if nothing were, however long this thread may wait for a processor.
+    // From the first stop to the last: before and after, the thread runs undisturbed, however long this one waits for a processor.
     let mut held = None;
     while let Some(stop) = next_stop(thread, until_ns)? {
         held.get_or_insert_with(|| (clock::now_ns(), Delay::of(thread)));
@@ -89,7 +89,7 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
             }
         }
         if event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP {
-            // It was told to stop by another, and stays so.
+            // Another process stopped it: it stays stopped.
             sys::resume(thread, sys::Resume::Listen, 0)?;
             break;
         }
@@ -107,7 +107,7 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
     Ok(look)
 }
 
-/// What a thread has stopped for; none when it has ended, which is left for others to see, or at the end of the time.
+/// The next stop of a thread; `None` when it has ended, or when the time is over.
 fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
     while clock::now_ns() < until_ns {
         if let Some(stop) = sys::stop_of(thread)? {

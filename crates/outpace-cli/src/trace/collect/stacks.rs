@@ -1,4 +1,4 @@
-//! What the processors did meanwhile: call stacks from perf(1), where it is installed and allowed.
+//! Call stacks from perf(1), where it is installed and allowed.
 //!
 //! perf runs beside the program and is told over its control descriptors when to begin; it is not a
 //! child of this process, so that its work is not counted as the program's.
@@ -104,7 +104,7 @@ impl Recorder {
     }
 }
 
-/// What `perf script` prints: for each sample a line with the thread and the time, then one for each
+/// Parses the output of `perf script`: for each sample a line with the thread and the time, then one for each
 /// frame, the innermost first, then an empty one.
 fn parse(text: &str) -> Vec<Sample> {
     let blocks = text.split("\n\n");

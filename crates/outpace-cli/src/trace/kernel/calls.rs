@@ -21,7 +21,6 @@ pub(crate) struct WriteCall {
     pub(crate) number: i64,
     /// Which argument is the descriptor written to.
     pub(crate) descriptor: usize,
-    /// Where the bytes are.
     pub(crate) payload: Payload,
 }
 
@@ -58,16 +57,6 @@ impl WriteCall {
     pub(crate) fn with_number(number: i64) -> Option<&'static WriteCall> {
         WRITE_FAMILY.iter().find(|call| call.number == number)
     }
-
-    /// The descriptor that the arguments name.
-    pub(crate) fn target(&self, arguments: &[u64; 6]) -> i32 {
-        arguments[self.descriptor] as i32
-    }
-
-    /// How many bytes the caller asked to write, where the registers say so.
-    pub(crate) fn asked(&self, arguments: &[u64; 6]) -> Option<u64> {
-        (self.payload == Payload::Buffer).then_some(arguments[2])
-    }
 }
 
 /// A write call, as one of the exact mechanisms saw it.
@@ -75,26 +64,23 @@ impl WriteCall {
 pub(crate) struct Call {
     /// Process (thread group) that made it.
     pub(crate) process: i32,
-    /// Thread that made it.
     pub(crate) thread: i32,
     /// When it began, on the monotonic clock.
     pub(crate) began_ns: u64,
     /// From entering the kernel to leaving it.
     pub(crate) took_ns: u64,
-    /// Which call.
     pub(crate) kind: &'static WriteCall,
-    /// The descriptor written to.
     pub(crate) descriptor: i32,
     /// Bytes asked for, where known.
     pub(crate) asked: Option<u64>,
-    /// What the call returned: bytes, or a negative error number.
+    /// The call's result: bytes, or a negative error number.
     pub(crate) result: i64,
     /// Whether the bytes ended in a newline, where the mechanism shows it.
     pub(crate) ends_line: Option<bool>,
 }
 
 impl Call {
-    /// One of this thread that has begun then, if the number is one of the family's.
+    /// A call that this thread begins, if its number is one of the family's.
     pub(crate) fn begun(
         (process, thread): (i32, i32),
         began_ns: u64,
@@ -108,8 +94,8 @@ impl Call {
             began_ns,
             took_ns: 0,
             kind,
-            descriptor: kind.target(arguments),
-            asked: kind.asked(arguments),
+            descriptor: arguments[kind.descriptor] as i32,
+            asked: (kind.payload == Payload::Buffer).then_some(arguments[2]),
             result: 0,
             ends_line: None,
         })
@@ -143,8 +129,7 @@ mod tests {
 
     #[test]
     fn the_descriptor_of_a_splice_is_the_one_written_to() {
-        let splice = WriteCall::with_number(libc::SYS_splice).unwrap();
-        assert_eq!(splice.target(&[3, 0, 1, 0, 65536, 0]), 1);
-        assert_eq!(splice.asked(&[3, 0, 1, 0, 65536, 0]), None);
+        let splice = Call::begun((1, 1), 0, libc::SYS_splice, &[3, 0, 1, 0, 65536, 0]).unwrap();
+        assert_eq!((splice.descriptor, splice.asked), (1, None));
     }
 }

@@ -1,8 +1,8 @@
-//! What a thread is doing: the call that it is in (`syscall` in proc(5)).
+//! The system call that a thread is in (`syscall` in proc(5)).
 
 use std::fs;
 
-/// What a thread was doing at the moment it was asked.
+/// The state of a thread when it was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doing {
     /// On a processor, or waiting for one.

@@ -23,8 +23,7 @@ fn peek<const N: usize>(process: i32, address: u64) -> Option<[u8; N]> {
     (read == N as isize).then_some(bytes)
 }
 
-/// A call that a thread is about to make, with what its memory shows: how much it is to write, and whether that ends in a
-/// newline.
+/// A call that a thread is about to make, with the size and the last byte of its text from the thread's memory.
 pub(crate) fn begun(
     thread: (i32, i32),
     began_ns: u64,

@@ -1,4 +1,4 @@
-//! What the kernel tells of other processes, and the system calls that ask it.
+//! System calls and files that show what other processes do.
 
 pub(crate) mod calls;
 pub(crate) mod doing;

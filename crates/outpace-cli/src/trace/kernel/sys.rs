@@ -41,13 +41,13 @@ fn next_of(thread: i32, events: WaitIdOptions) -> io::Result<Option<WaitIdStatus
     Ok(waitid(WaitId::Pid(thread), events | all)?)
 }
 
-/// What a traced thread has stopped for, if it has: the signal, and above it the event. Its end is left to others.
+/// The stop of a traced thread, if there is one: the signal, and above it the event. Does not reap the thread.
 pub(in crate::trace) fn stop_of(thread: i32) -> io::Result<Option<i32>> {
     let stop = next_of(thread, WaitIdOptions::STOPPED | WaitIdOptions::NOHANG)?;
     Ok(stop.and_then(|stop| stop.trapping_signal().or(stop.stopping_signal())))
 }
 
-/// Waits until a thread has something to report; whether that is its end, which is left to others.
+/// Waits until a thread has stopped or ended, and tells which. Does not reap it.
 pub(in crate::trace) fn has_ended(thread: i32) -> io::Result<bool> {
     let any = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;
     let event = next_of(thread, any | WaitIdOptions::NOWAIT)?;
@@ -134,7 +134,7 @@ const PTRACE_SYSCALL_INFO_ENTRY: u8 = 1;
 const PTRACE_SYSCALL_INFO_EXIT: u8 = 2;
 const PTRACE_SYSCALL_INFO_SECCOMP: u8 = 3;
 
-/// What `PTRACE_GET_SYSCALL_INFO` says about a stopped thread.
+/// Where a thread is stopped, by `PTRACE_GET_SYSCALL_INFO`.
 pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
     let mut info = CallInfo::default();
     ptrace(
@@ -170,7 +170,7 @@ pub(in crate::trace) fn hold_at_gate(
         let mut byte = 0_u8;
         let sent = process.as_ptr().cast();
         // SAFETY: both descriptors are open (owned by this closure) and the buffers are valid;
-        // `send` and `read` may be called between fork and exec. What is sent is not among the writes that the kernel counts.
+        // `send` and `read` may be called between fork and exec. The kernel does not count `send` among the writes.
         let waited = unsafe {
             libc::send(ready.as_raw_fd(), sent, process.len(), libc::MSG_NOSIGNAL) == 4
                 && libc::read(go.as_raw_fd(), (&raw mut byte).cast(), 1) == 1

@@ -1,4 +1,4 @@
-//! A quantity of which only the bounds are known, and where between them it most likely is.
+//! A quantity with known bounds and a most likely value between them.
 
 use std::iter::Sum;
 use std::ops::Add;
@@ -12,7 +12,7 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    /// Nothing is known but the bounds.
+    /// Only the bounds are known.
     pub(crate) fn between(low: f64, high: f64) -> Self {
         debug_assert!(low <= high, "{low} to {high}");
         Self {
@@ -22,7 +22,7 @@ impl Interval {
         }
     }
 
-    /// The same in other bounds, which hold, too.
+    /// Clamps all three to bounds that hold as well.
     pub(crate) fn within(self, low: f64, high: f64) -> Self {
         let bound = |value: f64| value.max(low).min(high.max(low));
         Self {
@@ -32,7 +32,7 @@ impl Interval {
         }
     }
 
-    /// What is left of a known quantity without this one.
+    /// The rest of a known quantity without this one.
     pub(crate) fn taken_from(self, whole: f64) -> Self {
         Self {
             low: whole - self.high,

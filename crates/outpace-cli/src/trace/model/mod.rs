@@ -1,4 +1,4 @@
-//! What a trace speaks of: streams and what they lead to, their writes, the languages of programs, times.
+//! The terms of a trace: streams and their destinations, their writes, the languages of programs, times.
 
 pub(crate) mod findings;
 pub(crate) mod interval;

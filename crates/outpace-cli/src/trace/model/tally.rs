@@ -26,7 +26,7 @@ impl Log2Histogram {
     }
 }
 
-/// How many distinct sizes are told apart; a stream with more has no favourite.
+/// The most distinct sizes that are counted.
 const DISTINCT_SIZES: usize = 4096;
 
 /// Everything counted about the write calls of one stream.
@@ -45,8 +45,8 @@ pub(crate) struct CallTally {
     pub(crate) tails_seen: u64,
     pub(crate) line_ends: u64,
     exact_sizes: BTreeMap<u64, u64>,
-    /// The count of writes before the last line end that was seen, and what all such counts differ by multiples of: 0 as
-    /// long as there is no difference.
+    /// The count of writes before the last line end that was seen, and the common divisor of the differences between such
+    /// counts: 0 as long as there is none.
     line_end_after: Option<u64>,
     stride: u64,
 }
@@ -90,7 +90,7 @@ impl CallTally {
         self.stride = greatest_common_divisor(self.stride, writes.abs_diff(before));
     }
 
-    /// The next such count begins elsewhere.
+    /// The next such count has another origin.
     pub(crate) fn count_anew(&mut self) {
         self.line_end_after = None;
     }
@@ -123,7 +123,7 @@ impl CallTally {
         Some((*size, *count as f64 / total as f64))
     }
 
-    /// What the writes say about the buffering. Never a guess: two writers that make the same
+    /// The buffering that the writes show. Never a guess: two writers that make the same
     /// system calls get the same name, and too few writes get none.
     pub(crate) fn buffering(&self) -> Buffering {
         let writes = self.sizes.count();
@@ -143,7 +143,7 @@ impl CallTally {
             return Buffering::Small;
         }
         if self.line_ends as f64 >= self.tails_seen as f64 * NEARLY_ALL {
-            // Where line ends are that far apart at least, what is between them was not seen, and may be fragments.
+            // Where line ends are several writes apart, the unseen writes between them may be fragments.
             [Buffering::Line, Buffering::Small][usize::from(self.stride > 1)]
         } else {
             Buffering::Unbuffered
@@ -168,7 +168,7 @@ impl CallTally {
             });
         }
         let largest = *self.exact_sizes.last_key_value()?.0;
-        // What is left over at the end of a block may come as a small write of its own (Rust's
+        // The rest at the end of a block may come as a small write of its own (Rust's
         // `BufWriter` above its `LineWriter`): so blocks are known by the bytes they carry.
         let large = self.exact_sizes.range(largest - largest / 8..);
         let (blocks, carried) = large.fold((0, 0), |(blocks, bytes), (size, count)| {
@@ -188,13 +188,13 @@ impl CallTally {
 
 /// Fewer writes than this have no pattern.
 const FEWEST: u64 = 8;
-/// Smaller blocks are told from messages by nothing.
+/// Smaller blocks look like messages.
 const SMALLEST_BLOCK: u64 = 512;
 /// As much as a short message that was appended to a full buffer.
 const APPENDED: u64 = 32;
 /// The share of the bytes that is in full blocks, when the stream is long enough to tell.
 const CARRIED: f64 = 0.9;
-/// A share that a few stray writes do not spoil.
+/// All but a few stray writes.
 const NEARLY_ALL: f64 = 0.95;
 
 /// The capacity of a buffer that is written in sizes up to this one: a power of two. Some libraries
@@ -231,8 +231,8 @@ pub(crate) enum Buffering {
 }
 
 impl Buffering {
-    /// What the sums alone say: full blocks and a rest, or blocks a little below a customary size, as those are that keep
-    /// messages whole. Nothing else has such a mean.
+    /// The buffering that the sums alone show: full blocks and a rest, or blocks a little below a customary size, which keep
+    /// messages whole. No other buffering has such a mean.
     pub(crate) fn of_sums(calls: u64, bytes: u64) -> Option<Self> {
         let mean = bytes / calls.max(1);
         let capacity = mean.next_power_of_two();

@@ -1,4 +1,4 @@
-//! What a descriptor is connected to, as `ls -l /proc/PID/fd` and `file` would say it, and its reader.
+//! The destination of a descriptor, as `ls -l /proc/PID/fd` and `file` would say it, and its reader.
 
 use crate::platform::procfs;
 use std::fs;
@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// What a write to it may wait for.
+    /// The side that a write to it may wait for.
     pub(crate) fn awaited(self) -> &'static str {
         match self {
             Self::File | Self::Null | Self::Device => "device",
@@ -43,8 +43,8 @@ impl Kind {
     }
 }
 
-/// What one descriptor is connected to; the default stands for one that was closed, or whose process ended, before it could
-/// be looked at.
+/// The destination of one descriptor. The default stands for a descriptor that was closed, or whose process ended, before
+/// it could be looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Target {
     pub(crate) kind: Kind,
@@ -52,7 +52,7 @@ pub(crate) struct Target {
     pub(crate) path: String,
     /// Major and minor number, for devices.
     pub(crate) device: Option<(u32, u32)>,
-    /// The driver of a device, or the type of the file system of a file.
+    /// The driver of a terminal or of the null device, or the type of a file's file system.
     pub(crate) driver: Option<String>,
     /// Device and inode: equal for two descriptors of the same file.
     pub(crate) identity: (u64, u64),
@@ -72,9 +72,9 @@ impl Target {
             Some((1, 3)) if file_type.is_char_device() => (Kind::Null, Some("mem".to_owned())),
             Some(numbers) if file_type.is_char_device() => match terminal_driver(numbers) {
                 Some(driver) => (Kind::Terminal, Some(driver)),
-                None => (Kind::Device, device_driver("Character devices:", numbers.0)),
+                None => (Kind::Device, None),
             },
-            Some(numbers) => (Kind::Device, device_driver("Block devices:", numbers.0)),
+            Some(_) => (Kind::Device, None),
             None if file_type.is_fifo() => (Kind::Pipe, None),
             None if file_type.is_socket() => (Kind::Socket, None),
             None if file_type.is_file() => (Kind::File, file_system(metadata.dev())),
@@ -97,13 +97,13 @@ impl Target {
             .map(identity)
     }
 
-    /// Whether a descriptor is one that we were given ourselves, and have passed on without knowing.
+    /// Whether we inherited this descriptor ourselves and passed it on.
     pub(crate) fn is_inherited(process: i32, descriptor: i32) -> bool {
         let ours = Self::identity_of(std::process::id() as i32, descriptor);
         ours.is_some() && ours == Self::identity_of(process, descriptor)
     }
 
-    /// Whether it is what we read and write ourselves, and others outside of what is traced may read.
+    /// Whether it is one of our own streams, which processes outside of the trace may read.
     pub(crate) fn is_ours(&self) -> bool {
         let ours = std::process::id() as i32;
         (0..=2).any(|descriptor| Self::identity_of(ours, descriptor) == Some(self.identity))
@@ -181,19 +181,6 @@ fn terminal_driver((major, minor): (u32, u32)) -> Option<String> {
         let range = first.parse::<u32>().ok()?..=last.parse().ok()?;
         (at.parse() == Ok(major) && range.contains(&minor)).then(|| name.to_owned())
     })
-}
-
-/// The name of the driver that owns a major number, from one section of `/proc/devices`.
-fn device_driver(section: &str, major: u32) -> Option<String> {
-    let devices = fs::read_to_string("/proc/devices").ok()?;
-    let mut lines = devices.lines().skip_while(|line| *line != section).skip(1);
-    lines
-        .by_ref()
-        .take_while(|line| !line.is_empty())
-        .find_map(|line| {
-            let (number, name) = line.trim().split_once(' ')?;
-            (number.parse() == Ok(major)).then(|| name.to_owned())
-        })
 }
 
 /// The type of the mounted file system with this device number.

@@ -50,13 +50,13 @@ pub(crate) struct Frame {
     pub(crate) in_kernel: bool,
 }
 
-/// The spans of every thread; records nothing unless it was asked to.
+/// The spans of every thread; empty unless a recording was asked for.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     /// More spans than this are never kept; none are when it is 0.
     most: usize,
     spans: usize,
-    /// Calls that follow one another more closely are one span. It starts at nothing and doubles
+    /// Calls that follow one another more closely are one span. It starts at 0 and doubles
     /// whenever there are too many spans, so that all of the time is kept, as sharply as there is room.
     resolution_ns: u64,
     /// By process, thread and descriptor, in the order of time.
@@ -92,7 +92,7 @@ impl Timeline {
         self.add([call.process, call.thread, descriptor], program, span);
     }
 
-    /// What a process's thread did, or was seen doing, with a descriptor.
+    /// Adds a call, or a sample of one, of a thread on a descriptor.
     pub(crate) fn add(&mut self, track: [i32; 3], program: &Rc<str>, span: CallSpan) {
         if self.most == 0 {
             return;
@@ -136,7 +136,7 @@ impl Timeline {
     }
 }
 
-/// Looks at one and the same call always do.
+/// Samples of one call always do.
 fn belong_together(before: &CallSpan, next: &CallSpan, resolution_ns: u64) -> bool {
     let continues = next.calls == 0 && next.began_ns == before.ended_ns;
     let gap_ns = next.began_ns.saturating_sub(before.ended_ns);

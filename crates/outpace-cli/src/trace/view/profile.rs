@@ -88,7 +88,7 @@ pub(crate) fn build(findings: &Findings) -> Profile {
         SamplingInterval::from_hz(FREQUENCY as f32),
     );
     profile.set_os_name("Linux");
-    // What perf could name is named, and nothing else will be.
+    // Names come from perf; the profiler must not look for others.
     profile.set_symbolicated(true);
     let builder = Builder {
         output: profile.add_category("Output", CategoryColor::Orange),
@@ -175,7 +175,7 @@ impl Builder {
         handle
     }
 
-    /// What a thread was seen running.
+    /// The stacks of a thread.
     fn stacks(&mut self, of: (i32, i32), program: &str, samples: &[&Sample]) {
         let handle = self.thread(of, (program, program), self.began_ns, of.0 == of.1);
         let interval = Duration::from_secs(1) / FREQUENCY;
@@ -199,7 +199,7 @@ impl Builder {
     /// A marker for each span of a thread's writes to a stream.
     fn stream(&mut self, of: (i32, i32), program: &str, descriptor: i32, spans: &[CallSpan]) {
         let began_ns = spans.first().map_or(self.began_ns, |span| span.began_ns);
-        let name = format!("{} (thread {})", stream_name(descriptor), of.1);
+        let name = format!("{} (thread {})", Descriptors::One(descriptor).name(), of.1);
         let handle = self.thread(of, (program, &name), began_ns, false);
         let profile = &mut self.profile;
         profile.set_thread_show_markers_in_timeline(handle, true);
@@ -221,7 +221,10 @@ impl Builder {
         let Some(&handle) = self.processes.get(&process) else {
             return;
         };
-        let (name, what) = (stream_name(descriptor), "Bytes written to this stream");
+        let (name, what) = (
+            Descriptors::One(descriptor).name(),
+            "Bytes written to this stream",
+        );
         let counter = (self.profile).add_counter(handle, &name, "Bandwidth", what);
         // A counter's first sample is where it starts from.
         let start = Timestamp::from_nanos_since_reference(0);
@@ -233,8 +236,4 @@ impl Builder {
             (self.profile).add_counter_sample(counter, at, bytes, calls);
         }
     }
-}
-
-fn stream_name(descriptor: i32) -> String {
-    Descriptors::One(descriptor).name()
 }

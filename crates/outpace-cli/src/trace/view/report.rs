@@ -58,7 +58,7 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
     }
     let run = &findings.run;
     let wall = duration(run.wall_ns as f64);
-    let [user, system] = [run.user_ns, run.system_ns].map(|ns| time(ns, "under 10 ms"));
+    let [user, system] = [run.user_ns, run.system_ns].map(|ns| time(ns, "hardly any"));
     let mode = mode_line(run.mode, run.overhead_ns);
     let times = format!("{wall} wall, {user} user, {system} system; {mode}");
     page.faint(0, &times);
@@ -125,7 +125,7 @@ fn time(ns: u64, none: &str) -> String {
     }
 }
 
-/// How much further in a line stands that continues another.
+/// Extra indentation of a continued line.
 const CONTINUED: usize = 2;
 
 /// How a line looks in colour.
@@ -137,7 +137,7 @@ enum Style {
     Faint,
 }
 
-/// Lines for a screen: not longer than it is wide, and nothing in them that it would obey but their own colours.
+/// Lines for a screen: no longer than it is wide, and without control characters other than their own colours.
 struct Page {
     text: String,
     screen: Option<Screen>,

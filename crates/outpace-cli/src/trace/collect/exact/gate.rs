@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
-/// What the child waits for; dropped unopened, it never becomes the program.
+/// The child waits for this; if it is dropped unopened, the child never becomes the program.
 pub(in crate::trace) struct Gate(io::PipeWriter);
 
 impl Gate {
@@ -36,7 +36,7 @@ pub(in crate::trace) fn start<T>(
             }
         };
         match starting.join() {
-            // The reason why it could not be started says more than that it never came.
+            // The error of the start says more than its absence.
             Ok(Err(error)) if error.raw_os_error() != Some(libc::ECANCELED) => Err(error),
             Ok(_) => watched,
             Err(panic) => std::panic::resume_unwind(panic),

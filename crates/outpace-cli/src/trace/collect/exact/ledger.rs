@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::rc::Rc;
 
-/// What a process is, as far as the ledger needs it.
+/// A process, as far as the ledger needs it.
 #[derive(Clone, Default)]
 struct TracedProcess {
     program: Rc<str>,
     language: Language,
-    /// It was started, and had ended before it was looked at: only its short name is known.
+    /// It ended before it was looked at: only its short name is known.
     gone: bool,
     descriptors: HashMap<i32, Rc<Target>>,
 }
@@ -85,7 +85,7 @@ impl Ledger {
         let now = self.process(process);
         now.gone = procfs::executable(process).is_none();
         if now.gone {
-            // Its short name and its descriptors as they were are all there is.
+            // Only its short name and its former descriptors are known.
             now.program = name.into();
             if let Some(before) = before {
                 now.descriptors = before.descriptors;
@@ -93,7 +93,7 @@ impl Ledger {
         }
     }
 
-    /// A process runs code of this file: the first one after another program was started is that program.
+    /// A process maps code of this file: the first one after an exec is the program's.
     pub(crate) fn mapped(&mut self, process: i32, file: &Path) {
         if let Some(known) = self.processes.get_mut(&process)
             && std::mem::take(&mut known.gone)
@@ -103,7 +103,7 @@ impl Ledger {
         }
     }
 
-    /// Forgets what a descriptor was connected to when that has changed.
+    /// Forgets the destination of a descriptor if it has changed.
     pub(crate) fn verify(&mut self, process: i32, descriptor: i32) {
         let Some(known) = self.processes.get_mut(&process) else {
             return;
@@ -128,7 +128,7 @@ impl Ledger {
         self.process(process).descriptors.insert(copy, target);
     }
 
-    /// What a descriptor is connected to: looked up once, until the process is known to change it.
+    /// The destination of a descriptor: looked up once, until the process changes it.
     fn target(&mut self, process: i32, descriptor: i32) -> Rc<Target> {
         let known = self.process(process);
         if let Some(target) = known.descriptors.get(&descriptor) {
@@ -146,7 +146,7 @@ impl Ledger {
         }
     }
 
-    /// Looks up what a process has just opened, if it is still there.
+    /// Looks up a descriptor that a process has just opened, if it is still there.
     pub(crate) fn opened(&mut self, process: i32, descriptor: i32) {
         if let Some(target) = Target::of(process, descriptor) {
             let known = self.process(process);
@@ -185,8 +185,7 @@ impl Ledger {
             .unwrap_or(call.descriptor)
     }
 
-    /// Adds, for every process of every stream, writes whose last byte was seen and those that
-    /// ended a line.
+    /// Adds, for every process of every stream, the count of last bytes seen and of those that ended a line.
     pub(crate) fn add_line_ends(&mut self, of: impl Fn(i32, i32) -> Option<(u64, u64)>) {
         for entry in self.entries.values_mut() {
             for &(process, descriptor) in &entry.used {

@@ -1,4 +1,4 @@
-//! The mechanism that works for everybody: `ptrace`, stopping the program only at the calls of the
+//! The mechanism without privileges: `ptrace`, stopping the program only at the calls of the
 //! write family by a seccomp filter, or at every call when it was running already.
 
 use super::Ledger;
@@ -28,8 +28,8 @@ struct Tracer<'a> {
     /// Calls are counted once the program has been started.
     started: bool,
     began_ns: u64,
-    /// Of the program, without those it leaves behind. The time without a processor is left out: most of it would be ours, as
-    /// every stop ends with some.
+    /// Of the program, without the processes it leaves behind. Time without a processor is not counted: every stop causes
+    /// some.
     run: Recording,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Tracer<'a> {
     fn run(mut self) -> io::Result<Recording> {
         while !self.threads.is_empty() {
             if !self.started && sys::has_ended(self.run.root)? {
-                // It could not be started; the thread that tried waits for it.
+                // It could not be started; the starting thread reaps it.
                 break;
             }
             match sys::wait_any(SPIN) {
@@ -190,7 +190,7 @@ impl<'a> Tracer<'a> {
             sys::resume(thread, self.next(thread), passed_on)
         };
         match resumed {
-            // It was killed while it stood still; its end is reported next.
+            // It was killed while it was stopped; its end is reported next.
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
             other => other,
         }

@@ -1,5 +1,5 @@
-//! Whether writes end lines, where nothing is stopped: a small program in the kernel (`bpf(2)`; nothing else sees every
-//! write without stopping it) that runs at the tracepoint of all system calls, looks at the last byte of every `write` and
+//! Whether writes end lines, without a stop: a small program in the kernel (`bpf(2)`; no other interface sees every
+//! write without a stop) that runs at the tracepoint of all system calls, looks at the last byte of every `write` and
 //! `writev` and counts, for each process and descriptor, how many it saw and how many of them were newlines.
 
 use crate::trace::kernel::sys;

@@ -27,16 +27,14 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::process::Command;
 
-/// The tracepoints' numbers.
-/// That they were found says that this machine and user allow them.
+/// The tracepoints' numbers; there is a value only where this machine and user allow them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Points {
     enter: u64,
     exit: u64,
 }
 
-/// What a call costs a program more because it is watched, on most machines; half of that is inside of the times that
-/// are measured.
+/// The cost that watching adds to a call, on most machines; half of it is inside the measured times.
 pub(crate) const CALL_NS: u64 = 500;
 
 /// Ring sizes to try: the largest that the limit on locked memory allows.
@@ -96,8 +94,7 @@ impl Points {
     }
 }
 
-/// Drops something on another thread: closing an event may take as long as thousands of calls, and
-/// nobody needs to wait for it.
+/// Drops a value on another thread: closing an event may take as long as thousands of calls.
 fn aside(value: impl Send + 'static) {
     std::thread::spawn(move || drop(value));
 }
@@ -243,10 +240,6 @@ impl Event {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 impl<'a> Visitor<'a> for Points {
     type Output = Option<Record>;
 
@@ -282,11 +275,12 @@ impl<'a> Visitor<'a> for Points {
 
     fn visit_comm(self, named: data::Comm<'a>, metadata: RecordMetadata) -> Option<Record> {
         let is_exec = u32::from(metadata.misc()) & PERF_RECORD_MISC_COMM_EXEC != 0;
-        is_exec.then(|| Event::Exec(text(&named.comm)).beside(&metadata))?
+        let name = String::from_utf8_lossy(&named.comm).into_owned();
+        is_exec.then(|| Event::Exec(name).beside(&metadata))?
     }
 
     fn visit_mmap(self, mapped: data::Mmap<'a>, metadata: RecordMetadata) -> Option<Record> {
-        Event::Mapped(text(&mapped.filename)).beside(&metadata)
+        Event::Mapped(String::from_utf8_lossy(&mapped.filename).into_owned()).beside(&metadata)
     }
 
     fn visit_lost(self, lost: data::Lost, metadata: RecordMetadata) -> Option<Record> {
@@ -420,7 +414,7 @@ fn watch(
     gate: Option<Gate>,
     ledger: &mut Ledger,
 ) -> io::Result<Recording> {
-    // What is readable once the process has ended. Without it the end is noticed a little later.
+    // Readable once the process has ended. Without it the end is noticed a little later.
     let program = Pid::from_raw(root).and_then(|root| pidfd_open(root, PidfdFlags::empty()).ok());
     let launched = gate.is_some();
     let began_ns = clock::now_ns();
