@@ -5,14 +5,22 @@
 //! cargo test --release -p outpace-cli --test verdicts -- --ignored --nocapture
 //! ```
 //!
-//! `OUTPACE_ROUNDS` says how often (3; 10 for the verdict from run to run), `OUTPACE_LINES` how much is printed
-//! (200,000), `OUTPACE_PROGRAM` is a part of the names of the programs that are wanted, `OUTPACE_AS` takes `root` or
-//! `user` alone, `OUTPACE_TO` takes `terminal`, `pipe` or `file` alone, `OUTPACE_CORPUS` is the directory of another corpus. What trace costs is `trace_in_the_default_mode_costs_next_to_nothing` of the test `targets`. Nothing
-//! here fails by a figure: the times are for the reader to judge, on a machine that does nothing else.
+//! | variable | meaning | default |
+//! |---|---|---|
+//! | `OUTPACE_ROUNDS` | runs of each program | 3 |
+//! | `OUTPACE_LINES` | lines that each prints | 200,000 |
+//! | `OUTPACE_PROGRAM` | a part of the names of the programs that are wanted | all |
+//! | `OUTPACE_AS` | `root` or `user` alone | both |
+//! | `OUTPACE_TO` | `terminal`, `pipe` or `file` alone | all |
+//! | `OUTPACE_CORPUS` | the directory of another corpus | `bench/corpus` |
+//! | `OUTPACE_REPORTS` | a directory for the findings of each run | none |
 //!
-//! The truth of an estimate is what the time of the same program after the advice, traced on the same destination, is
-//! shorter by: the median of the rounds. A verdict is wrong that names calls as the limit where following the advice gains nothing, or
-//! no limit where it gains a quarter; a program that is its own remedy has nothing to gain, however its times differ.
+//! The cost of trace is measured by `trace_in_the_default_mode_costs_next_to_nothing` of the test `targets`. No figure fails the
+//! test: the times are for the reader to judge, on a machine without other work.
+//!
+//! The truth of an estimate: the program's time less its time after the advice, traced on the same destination (the median of
+//! the rounds). A verdict is wrong if it names calls as the limit where the advice gains no time, or no limit where the advice
+//! gains a quarter. A program that is its own remedy has nothing to gain, however its times differ.
 
 mod corpus;
 mod scripted;
@@ -46,7 +54,7 @@ impl Part {
     }
 }
 
-/// What was found out about all programs.
+/// The figures of all programs.
 #[derive(Default)]
 struct Table {
     wrong: Vec<String>,
@@ -56,7 +64,7 @@ struct Table {
     cannot_tell: Part,
     inside: Part,
     narrow: Part,
-    /// The same interval, as the time that is left.
+    /// The same, of the time that is left.
     narrow_left: Part,
     same: Part,
 }
@@ -243,11 +251,13 @@ fn how_right_trace_is_about_the_corpus() {
         setting("OUTPACE_LINES", 200_000),
     );
     let text = |name| setting(name, String::new());
-    let (wanted, by, only_to) = (
-        text("OUTPACE_PROGRAM"),
-        text("OUTPACE_AS"),
-        text("OUTPACE_TO"),
-    );
+    let [wanted, by, only_to, reports] = [
+        "OUTPACE_PROGRAM",
+        "OUTPACE_AS",
+        "OUTPACE_TO",
+        "OUTPACE_REPORTS",
+    ]
+    .map(text);
     let programs = corpus::programs();
     for (who, mode) in [("root", Mode::Sampled), ("user", Mode::SampledAsUser)] {
         if !by.is_empty() && by != who || (who == "user" && !scripted::installed("setpriv")) {
@@ -266,9 +276,19 @@ fn how_right_trace_is_about_the_corpus() {
                 let remedy = remedy(program, to, &programs);
                 // In turn, so that what else the machine does is the same for both.
                 let (mut runs, mut remedied) = (Vec::new(), Vec::new());
-                for _ in 0..rounds {
-                    runs.push(trace(program, mode, to, lines));
-                    remedied.extend(remedy.map(|remedy| trace(remedy, mode, to, lines)));
+                for round in 0..rounds {
+                    let named = &program.name;
+                    let keep = |program: &Program, part: &str| {
+                        let findings = trace(program, mode, to, lines);
+                        if !reports.is_empty() {
+                            let name = format!("{who}-{named}-{to:?}-{round}{part}.json");
+                            std::fs::write(Path::new(&reports).join(name), findings.to_string())
+                                .unwrap();
+                        }
+                        findings
+                    };
+                    runs.push(keep(program, ""));
+                    remedied.extend(remedy.map(|remedy| keep(remedy, "-remedied")));
                 }
                 let remedied = remedy.is_some().then_some(&remedied[..]);
                 table.judge(program, to, &runs, remedied);

@@ -21,7 +21,7 @@ pub(crate) struct Program {
     /// The command, without the number of lines.
     pub(crate) run: Vec<String>,
     pub(crate) stream: String,
-    /// On a terminal, into a pipe, into a file; empty when nothing is said.
+    /// On a terminal, into a pipe, into a file; empty where no buffering is expected.
     pub(crate) buffering: [String; 3],
     /// Its names where it writes to a terminal, into a pipe and into a file; none when there is none.
     pub(crate) remedy: Option<[String; 3]>,
