@@ -1,20 +1,30 @@
-{ Fields, a newline, and a flush a line; with LARGE a large buffer and no flush: the remedy. }
+{ Fields, a newline, and a flush a line; with LARGE lines that are joined and written together: the remedy, as there is no buffer on terminals. }
 program fields;
+{$H+}
 uses sysutils;
 var
   i: longint;
-  buffer: array[1..65536] of char;
-begin
 {$ifdef LARGE}
-  settextbuf(output, buffer);
+  text: string;
 {$endif}
+begin
   for i := 1 to strtoint(paramstr(1)) do
   begin
+{$ifdef LARGE}
+    text := text + inttostr(i) + ' ' + inttostr(i * 3) + ' ' + inttostr(i mod 7) + #10;
+    if length(text) > 65000 then
+    begin
+      write(text);
+      text := '';
+    end;
+{$else}
     write(i);
     write(' ', i * 3);
     writeln(' ', i mod 7);
-{$ifndef LARGE}
     flush(output);
 {$endif}
   end;
+{$ifdef LARGE}
+  write(text);
+{$endif}
 end.

@@ -478,6 +478,76 @@ fn threads_that_have_ended_have_processor_time() {
     assert_has_processor_time(&["--", program.to_str().unwrap()], "in-turn.json");
 }
 
+#[test]
+fn no_program_takes_less_time_than_it_ran() {
+    if !installed("cc") {
+        return;
+    }
+    // Threads that wait for each other's lock and for a processor at the same time.
+    let (program, source) = (scratch("together"), scratch("together.c"));
+    let text = "#include <pthread.h>\n#include <stdio.h>\n\
+        static void *lines(void *none) { for (int i = 0; i < 20000; i++) { printf(\"line %d\\n\", i); fflush(stdout); } return none; }\n\
+        int main(void) { pthread_t threads[4]; for (int i = 0; i < 4; i++) pthread_create(threads + i, 0, lines, 0); \
+        for (int i = 0; i < 4; i++) pthread_join(threads[i], 0); }\n";
+    std::fs::write(&source, text).unwrap();
+    let built = Command::new("cc")
+        .arg("-pthread")
+        .arg("-o")
+        .args([&program, &source])
+        .status();
+    assert!(built.unwrap().success());
+    for _ in 0..8 {
+        let found = findings(&["--", program.to_str().unwrap()], "together.json");
+        let time = |name: &str| found[name].as_u64().unwrap();
+        let ran_ns = time("user_ns") + time("system_ns");
+        let now_ns = found["verdict"]["now_ns"].as_u64().unwrap();
+        assert!(now_ns >= ran_ns.min(time("wall_ns")), "{found:#}");
+    }
+}
+
+#[test]
+fn a_stream_that_is_closed_is_closed_for_the_program_too() {
+    let status = |tracer: &str| {
+        let script = format!("{tracer} sh -c 'echo x' >&- 2>/dev/null");
+        let status = Command::new("sh").args(["-c", &script]).status();
+        status.unwrap().code()
+    };
+    let tracer = format!("{} trace", env!("CARGO_BIN_EXE_outpace"));
+    assert_eq!(status(&tracer), status(""));
+}
+
+#[test]
+fn a_program_that_has_not_begun_ends_with_its_tracer() {
+    let mut tracer = outpace(&["--exact", "true"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let children = || -> Vec<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", tracer.id()));
+        let tasks = tasks.into_iter().flatten().flatten();
+        let lists = tasks.flat_map(|task| std::fs::read_to_string(task.path().join("children")));
+        lists
+            .flat_map(|list| {
+                list.split_whitespace()
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            })
+            .collect()
+    };
+    let mut begun = Vec::new();
+    while begun.is_empty() && Path::new(&format!("/proc/{}/fd/0", tracer.id())).exists() {
+        begun = children();
+    }
+    tracer.kill().unwrap();
+    tracer.wait().unwrap();
+    for child in begun {
+        wait_until("the child's end", || {
+            let stat = std::fs::read_to_string(format!("/proc/{child}/stat"));
+            stat.map_or(true, |stat| stat.contains(") Z "))
+        });
+    }
+}
+
 /// Traces a command of some milliseconds several times: its writes take some of them.
 fn assert_has_processor_time(arguments: &[&str], name: &str) {
     for _ in 0..8 {

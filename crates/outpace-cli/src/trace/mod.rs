@@ -13,9 +13,10 @@ mod view;
 
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, IoCounters};
-use crate::platform::{interrupts, signals};
+use crate::platform::{descriptors, interrupts, signals};
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
+use crate::user::output;
 use crate::user::quantity::whole;
 use crate::user::screen::Screen;
 use clap::Args;
@@ -27,7 +28,7 @@ use model::findings::{Elsewhere, Findings};
 use model::timeline::{MOST_SPANS, Timeline};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use view::{json, profile, report};
@@ -89,8 +90,8 @@ impl Action for Trace {
     fn run(self) -> Outcome {
         require_proc()?;
         // Opens them before the program runs: a wrong name must not cost a run.
-        let json = self.json.as_deref().map(create).transpose()?;
-        let profile = self.profile.as_deref().map(create).transpose()?;
+        let json = self.json.as_deref().map(output::create).transpose()?;
+        let profile = self.profile.as_deref().map(output::create).transpose()?;
         let timeline = if profile.is_some() {
             Timeline::recording(MOST_SPANS)
         } else {
@@ -115,19 +116,11 @@ impl Action for Trace {
     }
 }
 
-fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| {
-        Failure::failed(path.display(), error).remedy("choose a file that can be written")
-    })
-}
-
 fn store(file: File, path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut file = BufWriter::new(file);
-    serde_json::to_writer(&mut file, value)
-        .map_err(io::Error::from)
-        .and_then(|()| file.write_all(b"\n"))
-        .and_then(|()| file.flush())
-        .map_err(|error| Failure::failed(path.display(), error))
+    let mut text =
+        serde_json::to_vec(value).map_err(|error| Failure::failed(path.display(), error))?;
+    text.push(b'\n');
+    output::fill(file, path, &text)
 }
 
 impl Trace {
@@ -151,6 +144,7 @@ impl Trace {
                 let mut command = Command::new(&self.command[0]);
                 command.args(&self.command[1..]);
                 signals::pass_on_to(&mut command);
+                descriptors::close_as_before(&mut command, [true; 3]);
                 (Subject::Program(command), words.collect())
             }
         };

@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use crate::platform::ending::Ending;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -23,9 +24,20 @@ pub(crate) fn not_printed(error: io::Error) -> Failure {
     Failure::failed("stdout", error)
 }
 
-/// Writes a file that the user asked for.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text).map_err(|error| {
+/// Creates a file that the user asked for.
+pub(crate) fn create(path: &Path) -> Result<File, Failure> {
+    File::create(path).map_err(|error| {
         Failure::failed(path.display(), error).remedy("name a file that can be written")
     })
+}
+
+/// Creates and writes one.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    fill(create(path)?, path, text.as_bytes())
+}
+
+/// Writes all of a file that was created.
+pub(crate) fn fill(mut file: File, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    file.write_all(bytes)
+        .map_err(|error| Failure::failed(path.display(), error))
 }

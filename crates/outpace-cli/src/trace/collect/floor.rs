@@ -37,11 +37,16 @@ pub(in crate::trace) fn write_ns(target: &Target, size: u64) -> Option<f64> {
     // Where there is less room, the rounds that found room count.
     let flags = fcntl_getfl(&writer).ok()?;
     fcntl_setfl(&writer, flags | OFlags::NONBLOCK).ok()?;
+    fastest_ns(&writer, size)
+}
+
+/// Nanoseconds that a write of this size takes in the fastest round.
+pub(super) fn fastest_ns(writer: &File, size: usize) -> Option<f64> {
     let mut line = vec![b'x'; size];
     line[size - 1] = b'\n';
     let writes = (BYTES / size).clamp(1, WRITES);
     (0..ROUNDS)
-        .map_while(|_| round_ns(&writer, &line, writes).ok())
+        .map_while(|_| round_ns(writer, &line, writes).ok())
         .reduce(f64::min)
 }
 

@@ -71,10 +71,14 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     let after = processor_time(process);
     run.user_ns = after.0.saturating_sub(before.0);
     run.system_ns = after.1.saturating_sub(before.1);
-    // A process that frees its memory at its end waits for a processor, too.
-    let not_running_ns = run.wall_ns.saturating_sub(run.user_ns + run.system_ns);
+    // Threads are held or wait for a processor at the same time, and after their end: both together take no more than the time in
+    // which the program did not run. Tracepoints take processor time.
+    let mut not_running_ns = run.wall_ns.saturating_sub(run.user_ns + run.system_ns);
+    if !options.exact {
+        run.overhead_ns = run.overhead_ns.min(not_running_ns);
+        not_running_ns -= run.overhead_ns;
+    }
     run.delayed_ns = run.delayed_ns.min(not_running_ns);
-    run.overhead_ns = run.overhead_ns.min(run.wall_ns);
     match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
         None => {}
         Some(Ok(samples)) => run.samples = samples,
@@ -172,8 +176,9 @@ fn exactly(
     }
     let (entries, timeline) = ledger.into_entries();
     let calls: u64 = entries.iter().map(|entry| entry.tally.calls).sum();
-    if points.is_ok() {
-        run.overhead_ns = calls * tracepoints::CALL_NS;
+    if let Ok(points) = points {
+        let [inside_ns, all_ns] = tracepoints::call_ns(points)?;
+        (run.inside_ns, run.overhead_ns) = (inside_ns, (calls as f64 * all_ns) as u64);
     }
     // Leaves at least the program's own processor time.
     let most_ns = run.wall_ns.saturating_sub(clock::children_ns().0);

@@ -90,14 +90,14 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
         }
         if event == libc::PTRACE_EVENT_STOP && signal != libc::SIGTRAP {
             // Another process stopped it: it stays stopped.
-            sys::resume(thread, sys::Resume::Listen, 0)?;
+            sys::resume(thread, libc::PTRACE_LISTEN, 0)?;
             break;
         }
         if look.writes.len() == ENOUGH {
             break;
         }
         let passed_on = if is_at_call || event != 0 { 0 } else { signal };
-        sys::resume(thread, sys::Resume::ToCall, passed_on)?;
+        sys::resume(thread, libc::PTRACE_SYSCALL, passed_on)?;
     }
     if let Some((began_ns, mut delay)) = held {
         let delayed_ns = delay.look();

@@ -71,7 +71,7 @@ pub(super) fn watch(
     timeline: Timeline,
     began_ns: u64,
 ) -> io::Result<(Recording, Vec<Watched>)> {
-    let ours_before = IoCounters::of("self").unwrap_or_default();
+    let before = IoCounters::of("self").unwrap_or_default();
     let watcher = Watcher {
         root,
         launched,
@@ -81,8 +81,8 @@ pub(super) fn watch(
         ..Watcher::default()
     };
     let (mut run, processes) = watcher.watch()?;
-    let ours = IoCounters::of("self").ok().filter(|_| launched);
-    run.tree = ours.map(|ours| ours.since(ours_before));
+    let after = IoCounters::of("self").ok().filter(|_| launched);
+    run.tree = after.map(|after| after.since(before));
     Ok((run, processes))
 }
 

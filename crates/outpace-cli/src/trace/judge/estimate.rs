@@ -91,11 +91,14 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     let (least_ns, most_ns) = Cost::of(target.kind).bounds(io.write_calls, io.bytes_written);
     let mean_size = io.bytes_written / io.write_calls.max(1);
     let has_floor = io.write_calls >= FEWEST_FOR_FLOOR && mean_size <= LARGEST_FOR_FLOOR;
-    let floor_ns = has_floor.then(|| floor::write_ns(target, mean_size));
-    let floor_ns = floor_ns.flatten();
-    let least_ns = least_ns.max(floor_ns.unwrap_or(0.0) * FLOOR * io.write_calls as f64);
     let read_ns = (processor.total_ns as f64 - start_ns).max(0.0);
-    let total = total(read_ns, process.unread(), io.write_calls, least_ns);
+    let unread = process.unread();
+    let floor_ns = has_floor.then(|| floor::write_ns(target, mean_size));
+    let floor_ns = floor_ns.flatten().unwrap_or(0.0) * FLOOR * io.write_calls as f64;
+    // A floor above the program's whole time has wakeups of a reader in it that the program did not cause.
+    let is_known = floor_ns < read_ns + unread.1 as f64;
+    let least_ns = least_ns.max(floor_ns * f64::from(is_known));
+    let total = total(read_ns, unread, io.write_calls, least_ns);
     let total_ns = total.likely;
     let (user, system) = (processor.user_ns as f64, processor.system_ns as f64);
     // The parts of the start are known in coarse units only.
@@ -153,6 +156,9 @@ fn total(read_ns: f64, unread: (u64, u64), calls: u64, least_ns: f64) -> Interva
 const BESIDE_NS: f64 = 70.0;
 const BESIDE: f64 = 0.18;
 
+/// Other programs pay up to this many times the most that those of the corpus do.
+const OTHERS: f64 = 1.3;
+
 /// The least cost of the calls is no more than this part of the program's own time.
 const MOST_OF_OWN: f64 = 0.5;
 
@@ -172,14 +178,11 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         high: in_kernel.high * (1.0 - least_left),
     };
     let (least_ns, most_ns) = stream.language.call_ns(kind);
+    let most_ns = most_ns * OTHERS;
     // Formatting stays.
     let least_ns = (calls * least_ns).min(MOST_OF_OWN * stream.own_ns.low);
     // The kernel's time of large writes is that of their bytes.
-    let beside = if stream.could_be_larger() {
-        BESIDE
-    } else {
-        0.0
-    };
+    let beside = BESIDE * f64::from(stream.could_be_larger());
     let most_ns = stream.most_messages() as f64 * (most_ns + BESIDE_NS) + beside * in_kernel.high;
     let most_ns = most_ns.clamp(least_ns, stream.own_ns.high.max(least_ns));
     let own = Interval::between(least_ns, most_ns);
@@ -195,7 +198,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         if stream.reader_keeps_up() { 0.6 } else { 0.0 } * waiting,
         waiting,
     );
-    in_kernel + own + waiting
+    Interval::independent([in_kernel, own, waiting])
 }
 
 #[cfg(test)]
@@ -217,6 +220,7 @@ mod tests {
             program: "program".into(),
             language,
             processes: 1,
+            by_root: true,
             descriptors: Descriptors::One(1),
             target: Target {
                 kind: Kind::Pipe,

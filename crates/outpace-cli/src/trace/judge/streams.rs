@@ -2,7 +2,6 @@
 
 use super::estimate::{self, Cost};
 use crate::trace::collect::exact::LedgerEntry;
-use crate::trace::collect::exact::tracepoints::CALL_NS;
 use crate::trace::collect::watched::{SampledWrites, Watched};
 use crate::trace::model::findings::{Descriptors, Elsewhere, Mode, Recording, Stream};
 use crate::trace::model::interval::Interval;
@@ -15,15 +14,18 @@ use std::rc::Rc;
 /// The streams of the default mode.
 pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
-    for stream in processes.iter().flat_map(of_process) {
-        let twin = streams.iter_mut().find(|other| {
-            other.program == stream.program
-                && other.descriptors == stream.descriptors
-                && other.target.identity == stream.target.identity
-        });
-        match twin {
-            Some(twin) => merge(twin, &stream),
-            None => streams.push(stream),
+    for process in processes {
+        for mut stream in of_process(process) {
+            stream.by_root = process.process == run.root;
+            let twin = streams.iter_mut().find(|other| {
+                other.program == stream.program
+                    && other.descriptors == stream.descriptors
+                    && other.target.identity == stream.target.identity
+            });
+            match twin {
+                Some(twin) => merge(twin, &stream),
+                None => streams.push(stream),
+            }
         }
     }
     for stream in &mut streams {
@@ -202,10 +204,8 @@ fn in_language(buffering: Buffering, language: Language) -> Buffering {
 /// Shorter calls have not slept; under ptrace, with two stops a call, much more is normal.
 const WAIT_NS: u64 = 10_000;
 const STOPPED_WAIT_NS: u64 = 250_000;
-/// The part of the tracing's cost that is inside a measured time, at least and at most.
-const INSIDE: (f64, f64) = (0.2, 1.2);
-/// The least part of a measured time that is the call's own.
-const LEAST_OWN: f64 = 0.4;
+/// The cost of tracing inside a measured time, at least and at most, in parts of the one that was measured.
+const INSIDE: (f64, f64) = (0.7, 1.1);
 
 /// The streams of the exact modes, and the writes to other files.
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
@@ -226,11 +226,12 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         let readers = entry.target.readers();
         let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
         let waiting_ns = waiting_ns(&entry, &readers, run);
-        let in_kernel_ns = in_kernel_ns(&entry, run.mode);
+        let in_kernel_ns = in_kernel_ns(&entry, run);
         streams.push(Stream {
             buffering: in_language(entry.tally.buffering(), entry.language),
             readers,
             processes: processes.len(),
+            by_root: processes.contains(&run.root),
             calls: entry.tally.calls,
             bytes: entry.tally.bytes,
             own_ns: Interval::between(0.0, run.user_ns as f64),
@@ -277,24 +278,21 @@ fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -
     }
 }
 
-fn in_kernel_ns(entry: &LedgerEntry, mode: Mode) -> Interval {
+fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
     let (calls, bytes) = (entry.tally.calls, entry.tally.bytes);
     let (least_ns, most_ns) = Cost::of(entry.target.kind).bounds(calls, bytes);
-    let measured_ns = (entry.tally.durations_ns.sum() - long_ns(entry, mode)) as f64;
-    if mode == Mode::Ptrace {
+    let measured_ns = (entry.tally.durations_ns.sum() - long_ns(entry, run.mode)) as f64;
+    if run.mode == Mode::Ptrace {
         // Stopping a thread takes longer than most writes.
         return Interval::between(least_ns, least_ns.max(measured_ns.min(most_ns)));
     }
-    let tracing_ns = (calls * CALL_NS) as f64;
+    let inside_ns = calls as f64 * run.inside_ns;
     Interval {
-        low: measured_ns - INSIDE.1 * tracing_ns,
-        likely: measured_ns - 0.5 * tracing_ns,
-        high: measured_ns - INSIDE.0 * tracing_ns,
+        low: measured_ns - INSIDE.1 * inside_ns,
+        likely: measured_ns - inside_ns,
+        high: measured_ns - INSIDE.0 * inside_ns,
     }
-    .within(
-        least_ns.max(LEAST_OWN * measured_ns).min(measured_ns),
-        measured_ns,
-    )
+    .within(least_ns.min(measured_ns), measured_ns)
 }
 
 #[cfg(test)]

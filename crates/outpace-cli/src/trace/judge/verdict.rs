@@ -112,7 +112,7 @@ impl Verdict {
             None => verdict.say(match run.tree {
                 Some(tree) if tree.write_calls > 0 => {
                     format!(
-                        "No verdict: the program ended before it could be observed. The kernel counted {}, {}.",
+                        "No verdict: the program ended before it could be observed, or is another user's. The kernel counted {}, {}.",
                         counted(tree.write_calls, "write call"),
                         counted(tree.bytes_written, "byte"),
                     )
@@ -122,7 +122,8 @@ impl Verdict {
         }
         if run.ending.is_some() {
             // Its command is known.
-            let command = as_typed(&findings.command);
+            let words = findings.command.iter().map(String::as_str);
+            let command = shlex::try_join(words).unwrap_or_default();
             for remedy in &mut verdict.remedies {
                 *remedy = remedy.replace("CMD…", &command);
             }
@@ -136,11 +137,6 @@ impl Verdict {
         saved.map(|saved| saved.likely / self.now_ns as f64)
     }
 
-    /// The time left where so much of it is saved.
-    pub(crate) fn left_ns(&self, saved_ns: Interval) -> Interval {
-        saved_ns.taken_from(self.now_ns as f64)
-    }
-
     fn say(&mut self, sentence: impl Into<String>) {
         self.sentences.push(sentence.into());
     }
@@ -151,9 +147,7 @@ impl Verdict {
         if self.limit == Limit::Nothing {
             let mut answer = "Output is not the problem";
             let awaited = worst.target.kind.awaited();
-            let keeps_up = format!(
-                ", but the writes are large and the {awaited} keeps up: there is nothing to gain."
-            );
+            let keeps_up = format!(", but the writes are large and the {awaited} keeps up.");
             let hidden = self.blocks_save_ns.high >= WORTH_IT * self.now_ns as f64
                 && worst.most_messages() > worst.calls;
             let why = if hidden {
@@ -238,10 +232,11 @@ impl Verdict {
             let known = worst.language.remedy_for_calls(worst.buffering, kind);
             // The known remedies are for stdout.
             let remedy = known.filter(|_| worst.descriptors != Descriptors::One(2));
-            let or_run = if is_read {
-                ", or run it as `outpace run -- CMD…`"
-            } else {
-                ""
+            // On a pipe `run` spares no calls. A program that starts others it leaves as it is, unless told otherwise.
+            let or_run = match (kind, worst.by_root) {
+                (Kind::Terminal, true) => ", or run it as `outpace run -- CMD…`",
+                (Kind::Terminal, false) => ", or run it as `outpace run --shim always -- CMD…`",
+                _ => "",
             };
             let language = worst.language.name();
             (
@@ -292,19 +287,6 @@ fn range(saved_ns: Interval) -> String {
     }
 }
 
-/// A command as typed into a shell.
-fn as_typed(words: &[String]) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./=:,+@%".contains(c);
-    let quoted = words.iter().map(|word| {
-        if !word.is_empty() && word.chars().all(is_plain) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    });
-    quoted.collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,6 +304,7 @@ mod tests {
             program: "program".into(),
             language: Language::RUST,
             processes: 1,
+            by_root: true,
             descriptors: Descriptors::One(1),
             target: Target {
                 kind: Kind::Pipe,
@@ -443,6 +426,31 @@ mod tests {
     }
 
     #[test]
+    fn large_writes_of_node_into_a_pipe_may_be_joined_messages() {
+        let joined = |kind, sampled_size| {
+            let mut tally = CallTally::default();
+            tally.sample(sampled_size, None);
+            Stream {
+                language: Language::NODE,
+                target: Target {
+                    kind,
+                    ..Target::default()
+                },
+                buffering: Buffering::Unknown,
+                tally,
+                bytes: 65_536 * 200,
+                own_ns: Interval::between(80.0 * MS as f64, 90.0 * MS as f64),
+                ..stream(200, 5 * MS, 0)
+            }
+        };
+        let limit = |kind, size| verdict(SAMPLED, 100 * MS, vec![joined(kind, size)]).limit;
+        assert_eq!(limit(Kind::Pipe, 80), Limit::Unknown);
+        assert_eq!(limit(Kind::File, 80), Limit::Nothing);
+        // Its messages are large themselves.
+        assert_eq!(limit(Kind::Pipe, 65_536), Limit::Nothing);
+    }
+
+    #[test]
     fn a_stream_of_which_only_the_waiting_is_known_is_not_said_to_have_small_writes() {
         let waited_for = Stream {
             descriptors: Descriptors::One(2),
@@ -492,12 +500,5 @@ mod tests {
         assert_eq!(verdict.limit, Limit::Unknown);
         assert!(verdict.sentences[0].starts_with("No verdict"));
         assert!(verdict.remedies.is_empty());
-    }
-
-    #[test]
-    fn a_command_can_be_typed_again() {
-        let words = ["sh", "-c", "echo 'a b' $x", ""].map(str::to_owned);
-        assert_eq!(as_typed(&words), r"sh -c 'echo '\''a b'\'' $x' ''");
-        assert_eq!(as_typed(&["seq".to_owned(), "10".to_owned()]), "seq 10");
     }
 }

@@ -76,25 +76,10 @@ pub(in crate::trace) fn interrupt(thread: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_INTERRUPT, thread, 0, 0).map(drop)
 }
 
-/// How a stopped thread goes on.
-#[derive(Clone, Copy)]
-pub(in crate::trace) enum Resume {
-    /// To the next event.
-    Run,
-    /// To the next event, or the entry or exit of a system call.
-    ToCall,
-    /// It stays stopped (job control), but may be continued by others.
-    Listen,
-}
-
-/// Lets a stopped thread go on, delivering `signal` unless it is 0.
-pub(in crate::trace) fn resume(thread: i32, how: Resume, signal: i32) -> io::Result<()> {
-    let request = match how {
-        Resume::Run => libc::PTRACE_CONT,
-        Resume::ToCall => libc::PTRACE_SYSCALL,
-        Resume::Listen => libc::PTRACE_LISTEN,
-    };
-    ptrace(request, thread, 0, signal as usize).map(drop)
+/// Lets a stopped thread go on by one of `PTRACE_CONT` (to the next event), `PTRACE_SYSCALL` (or to the next entry or exit of a call)
+/// and `PTRACE_LISTEN` (it stays stopped, but may be continued by others), delivering `signal` unless it is 0.
+pub(in crate::trace) fn resume(thread: i32, how: impl Into<i64>, signal: i32) -> io::Result<()> {
+    ptrace(how, thread, 0, signal as usize).map(drop)
 }
 
 /// The number that came with the event a thread is stopped at (a new thread's id, a former id).
@@ -158,20 +143,23 @@ pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
 // ---- starting the child ------------------------------------------------------------------------
 
 /// Makes the child announce itself on the socket `ready` and wait for a byte on `go` before it becomes the
-/// program; then, with a filter, install that.
+/// program; then, with a filter, install that. The end of this process ends the wait: the child closes its copy of `opener`,
+/// the other end of `go`.
 pub(in crate::trace) fn hold_at_gate(
     command: &mut Command,
     ready: OwnedFd,
     go: OwnedFd,
+    opener: RawFd,
     filter: Option<Vec<libc::sock_filter>>,
 ) {
     let announce_and_wait = move || {
         let process = std::process::id().to_ne_bytes();
         let mut byte = 0_u8;
         let sent = process.as_ptr().cast();
-        // SAFETY: both descriptors are open (owned by this closure) and the buffers are valid;
-        // `send` and `read` may be called between fork and exec. The kernel does not count `send` among the writes.
+        // SAFETY: both descriptors are open (owned by this closure) and the buffers are valid; `opener` is used by the parent alone;
+        // `close`, `send` and `read` may be called between fork and exec. The kernel does not count `send` among the writes.
         let waited = unsafe {
+            libc::close(opener);
             libc::send(ready.as_raw_fd(), sent, process.len(), libc::MSG_NOSIGNAL) == 4
                 && libc::read(go.as_raw_fd(), (&raw mut byte).cast(), 1) == 1
         };

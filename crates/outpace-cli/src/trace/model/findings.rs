@@ -66,6 +66,8 @@ pub(crate) struct Stream {
     pub(crate) program: Rc<str>,
     pub(crate) language: Language,
     pub(crate) processes: usize,
+    /// Written by the process that was started, not by one that it started.
+    pub(crate) by_root: bool,
     pub(crate) descriptors: Descriptors,
     pub(crate) target: Target,
     pub(crate) readers: Vec<(i32, String)>,
@@ -109,8 +111,8 @@ impl Stream {
             && matches!(self.target.kind, Kind::Pipe | Kind::Socket)
             && !self.could_be_larger();
         let sampled = self.tally.sizes.sum() / self.tally.sizes.count().max(1);
-        let size = if sampled > 0 { sampled } else { SHORT_MESSAGE };
-        self.calls.max(u64::from(joins) * (self.bytes / size))
+        let most = self.bytes / sampled.max(SHORT_MESSAGE);
+        self.calls.max(u64::from(joins) * most)
     }
 
     /// Whether the reader takes the bytes about as fast as a reader without other work does.
@@ -128,7 +130,7 @@ impl Stream {
 /// Shorter writes, on average, are messages rather than blocks, and blocks of this size are small (musl's: 1024 bytes and the
 /// message that did not fit).
 const LEAST_MEAN_OF_BLOCKS: u64 = 1152;
-/// A message of unknown size is longer than this.
+/// No message is counted as shorter than this.
 const SHORT_MESSAGE: u64 = 16;
 
 /// A run as one of the mechanisms recorded it, before it is judged.
@@ -140,6 +142,8 @@ pub(crate) struct Recording {
     pub(crate) wall_ns: u64,
     /// The part of `wall_ns` that is the tracing's own.
     pub(crate) overhead_ns: u64,
+    /// The part of each measured call that is the tracing's own.
+    pub(crate) inside_ns: f64,
     /// The part of it that the program was ready to run without a processor, which is no writing.
     pub(crate) delayed_ns: u64,
     /// The part of it that the program's first thread was asleep, where that is known.

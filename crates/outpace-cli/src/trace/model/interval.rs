@@ -3,6 +3,9 @@
 use std::iter::Sum;
 use std::ops::Add;
 
+/// The part of the error of a sum that counts, as the ranges of its parts are wide.
+const TOGETHER: f64 = 0.85;
+
 /// From `low` to `high`, most likely `likely`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Interval {
@@ -29,6 +32,17 @@ impl Interval {
             low: bound(self.low),
             likely: bound(self.likely),
             high: bound(self.high),
+        }
+    }
+
+    /// The sum of quantities with independent errors, which add up by their squares.
+    pub(crate) fn independent(all: [Self; 3]) -> Self {
+        let sum: Self = all.into_iter().sum();
+        let error = |of: fn(Self) -> f64| all.map(|one| of(one).powi(2)).iter().sum::<f64>().sqrt();
+        Self {
+            low: sum.likely - TOGETHER * error(|one| one.likely - one.low),
+            high: sum.likely + TOGETHER * error(|one| one.high - one.likely),
+            ..sum
         }
     }
 
@@ -73,6 +87,13 @@ mod tests {
         }
         .taken_from(100.0);
         assert_eq!((left.low, left.likely, left.high), (60.0, 80.0, 90.0));
+    }
+
+    #[test]
+    fn independent_errors_add_up_by_their_squares() {
+        let parts = [(0.0, 6.0), (10.0, 18.0), (5.0, 5.0)];
+        let sum = Interval::independent(parts.map(|(low, high)| Interval::between(low, high)));
+        assert_eq!((sum.low, sum.likely, sum.high), (17.75, 22.0, 26.25));
     }
 
     #[test]

@@ -240,7 +240,7 @@ impl Buffering {
             return None;
         }
         let is_full = bytes > capacity * (calls - 1) && bytes <= capacity * calls;
-        let is_nearly = capacity - mean <= capacity / 50;
+        let is_nearly = bytes <= capacity * calls && capacity - mean <= capacity / 50;
         (is_full || is_nearly).then_some(Self::Block {
             capacity,
             exact: false,

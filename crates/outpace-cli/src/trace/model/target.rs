@@ -70,10 +70,10 @@ impl Target {
         let identity = identity(&metadata);
         let (kind, driver) = match device {
             Some((1, 3)) if file_type.is_char_device() => (Kind::Null, Some("mem".to_owned())),
-            Some(numbers) if file_type.is_char_device() => match terminal_driver(numbers) {
-                Some(driver) => (Kind::Terminal, Some(driver)),
-                None => (Kind::Device, None),
-            },
+            Some(numbers) if file_type.is_char_device() => terminal_driver(numbers)
+                .map_or((Kind::Device, None), |driver| {
+                    (Kind::Terminal, Some(driver))
+                }),
             Some(_) => (Kind::Device, None),
             None if file_type.is_fifo() => (Kind::Pipe, None),
             None if file_type.is_socket() => (Kind::Socket, None),

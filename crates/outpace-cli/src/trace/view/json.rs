@@ -17,8 +17,9 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
         Mode::Tracepoints { lost } => lost,
         _ => 0,
     };
-    let with_blocks = verdict.left_ns(verdict.blocks_save_ns);
-    let with_fast_reader = verdict.left_ns(verdict.fast_reader_saves_ns);
+    let left = |saved: Interval| saved.taken_from(verdict.now_ns as f64);
+    let with_blocks = left(verdict.blocks_save_ns);
+    let with_fast_reader = left(verdict.fast_reader_saves_ns);
     json!({
         "version": 1,
         "command": findings.command,

@@ -19,18 +19,18 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
         screen,
     };
     for (i, sentence) in verdict.sentences.iter().enumerate() {
-        let style = match (i, verdict.limit) {
-            (0, Limit::Calls | Limit::Reader) => Style::Problem,
-            (0, _) => Style::Strong,
-            _ => Style::Plain,
+        let style: Style = match (i, verdict.limit) {
+            (0, Limit::Calls | Limit::Reader) => Screen::wrong,
+            (0, _) => Screen::strong,
+            _ => PLAIN,
         };
         page.line(style, 0, sentence);
     }
     if !verdict.remedies.is_empty() {
-        page.line(Style::Plain, 0, "What to do:");
+        page.line(PLAIN, 0, "What to do:");
     }
     for remedy in &verdict.remedies {
-        page.line(Style::Strong, 2, remedy);
+        page.line(Screen::strong, 2, remedy);
     }
     page.text.push('\n');
     let streams = findings.streams.iter();
@@ -129,13 +129,9 @@ fn time(ns: u64, none: &str) -> String {
 const CONTINUED: usize = 2;
 
 /// How a line looks in colour.
-#[derive(Clone, Copy)]
-enum Style {
-    Plain,
-    Strong,
-    Problem,
-    Faint,
-}
+type Style = fn(Screen, &str) -> String;
+
+const PLAIN: Style = |_, line| line.to_owned();
 
 /// Lines for a screen: no longer than it is wide, and without control characters other than their own colours.
 struct Page {
@@ -155,19 +151,14 @@ impl Page {
             broken(&content, width.saturating_sub(CONTINUED)).collect()
         };
         for (i, line) in lines.into_iter().enumerate() {
-            let line = match (self.screen, style) {
-                (None, _) | (_, Style::Plain) => line,
-                (Some(screen), Style::Strong) => screen.strong(&line),
-                (Some(screen), Style::Problem) => screen.wrong(&line),
-                (Some(screen), Style::Faint) => screen.faint(&line),
-            };
+            let line = self.screen.map_or(line.clone(), |on| style(on, &line));
             let margin = " ".repeat(indent + if i > 0 { CONTINUED } else { 0 });
             self.text += &format!("{margin}{line}\n");
         }
     }
 
     fn faint(&mut self, indent: usize, content: &str) {
-        self.line(Style::Faint, indent, content);
+        self.line(Screen::faint, indent, content);
     }
 }
 
@@ -197,7 +188,7 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     let (program, name) = (&stream.program, stream.descriptors.name());
     let target = stream.target.describe();
     let heading = format!("{program}{of}: {name} -> {target}");
-    page.line(Style::Plain, 0, &heading);
+    page.line(PLAIN, 0, &heading);
     for (process, reader) in &stream.readers {
         page.faint(2, &format!("read by {reader} (process {process})"));
     }
@@ -209,8 +200,7 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     let tally = &stream.tally;
     if tally.errors + tally.partial > 0 {
         let [errors, partial] = [tally.errors, tally.partial].map(grouped);
-        let failed = format!("{errors} calls failed, {partial} wrote only a part");
-        page.faint(2, &failed);
+        page.faint(2, &format!("{errors} calls failed, {partial} wrote a part"));
     }
     let took = time(stream.writing_ns(), NO_TIME);
     let (waiting, awaited) = (

@@ -2,6 +2,7 @@
 
 use crate::trace::kernel::sys;
 use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
@@ -24,7 +25,8 @@ pub(in crate::trace) fn start<T>(
 ) -> io::Result<T> {
     let (mut ready, announce) = UnixStream::pair()?;
     let (wait, open) = io::pipe()?;
-    sys::hold_at_gate(&mut command, announce.into(), wait.into(), filter);
+    let opener = open.as_raw_fd();
+    sys::hold_at_gate(&mut command, announce.into(), wait.into(), opener, filter);
     std::thread::scope(|scope| {
         let starting = scope.spawn(move || command.spawn());
         let mut process = [0; 4];

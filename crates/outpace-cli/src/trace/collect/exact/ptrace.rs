@@ -185,7 +185,7 @@ impl<'a> Tracer<'a> {
         let resumed = if is_at_call {
             self.at_call(thread)
         } else if is_stopped_by_others {
-            sys::resume(thread, sys::Resume::Listen, 0)
+            sys::resume(thread, libc::PTRACE_LISTEN, 0)
         } else {
             sys::resume(thread, self.next(thread), passed_on)
         };
@@ -197,12 +197,12 @@ impl<'a> Tracer<'a> {
     }
 
     /// How a thread goes on: inside a call of interest to its exit.
-    fn next(&self, thread: i32) -> sys::Resume {
+    fn next(&self, thread: i32) -> i64 {
         let state = self.threads.get(&thread);
         if !self.filtered || state.is_some_and(|state| state.entered.is_some()) {
-            sys::Resume::ToCall
+            libc::PTRACE_SYSCALL.into()
         } else {
-            sys::Resume::Run
+            libc::PTRACE_CONT.into()
         }
     }
 

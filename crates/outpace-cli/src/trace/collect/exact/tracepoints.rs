@@ -1,13 +1,14 @@
 //! The cheap mechanism: the kernel's `raw_syscalls` tracepoints through `perf_event_open(2)`, one ring
 //! buffer a processor. The program is never stopped; a call costs it about half a microsecond.
 
-use super::Ledger;
 use super::gate::{self, Gate};
 use super::tails::Tails;
+use super::{Ledger, LedgerEntry};
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
 use crate::platform::procfs;
+use crate::trace::collect::floor;
 use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
 use crate::trace::kernel::sys;
 use crate::trace::model::findings::{Mode, Recording};
@@ -33,9 +34,6 @@ pub(crate) struct Points {
     enter: u64,
     exit: u64,
 }
-
-/// The cost that watching adds to a call, on most machines; half of it is inside the measured times.
-pub(crate) const CALL_NS: u64 = 500;
 
 /// Ring sizes to try: the largest that the limit on locked memory allows.
 const RING_SIZES: [usize; 3] = [16 << 20, 4 << 20, 1 << 20];
@@ -406,6 +404,23 @@ pub(crate) fn attach(points: Points, root: i32, ledger: &mut Ledger) -> io::Resu
     let rings = Rings::open(points, &procfs::threads(root), false)?;
     ledger.look_at(root);
     watch(rings, root, None, ledger)
+}
+
+/// Nanoseconds that watching adds to a call on this machine: inside the measured times, and in all.
+pub(crate) fn call_ns(points: Points) -> io::Result<[f64; 2]> {
+    let null = fs::File::options().write(true).open("/dev/null")?;
+    let time_ns = || floor::fastest_ns(&null, 1).ok_or(io::ErrorKind::Other);
+    let alone_ns = time_ns()?;
+    let this = rustix::thread::gettid().as_raw_pid();
+    let mut rings = Rings::open(points, &[this], false)?;
+    let watched_ns = time_ns()?;
+    let mut ledger = Ledger::default();
+    Reader::default().drain(&mut rings, &mut ledger, u64::MAX);
+    aside(rings);
+    let (entries, _) = ledger.into_entries();
+    let typical = |entry: &LedgerEntry| entry.tally.durations_ns.typical_at(0.5);
+    let measured_ns = entries.iter().map(typical).max().unwrap_or(0) as f64;
+    Ok([measured_ns, watched_ns].map(|ns| (ns - alone_ns).max(0.0)))
 }
 
 fn watch(
