@@ -198,7 +198,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         if stream.reader_keeps_up() { 0.6 } else { 0.0 } * waiting,
         waiting,
     );
-    Interval::independent([in_kernel, own, waiting])
+    Interval::independent([in_kernel, own]) + waiting
 }
 
 #[cfg(test)]
