@@ -220,7 +220,6 @@ mod tests {
             program: "program".into(),
             language,
             processes: 1,
-            by_root: true,
             descriptors: Descriptors::One(1),
             target: Target {
                 kind: Kind::Pipe,

@@ -15,8 +15,7 @@ use std::rc::Rc;
 pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
     for process in processes {
-        for mut stream in of_process(process) {
-            stream.by_root = process.process == run.root;
+        for stream in of_process(process) {
             let twin = streams.iter_mut().find(|other| {
                 other.program == stream.program
                     && other.descriptors == stream.descriptors
@@ -231,7 +230,6 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
             buffering: in_language(entry.tally.buffering(), entry.language),
             readers,
             processes: processes.len(),
-            by_root: processes.contains(&run.root),
             calls: entry.tally.calls,
             bytes: entry.tally.bytes,
             own_ns: Interval::between(0.0, run.user_ns as f64),

@@ -232,10 +232,9 @@ impl Verdict {
             let known = worst.language.remedy_for_calls(worst.buffering, kind);
             // The known remedies are for stdout.
             let remedy = known.filter(|_| worst.descriptors != Descriptors::One(2));
-            // On a pipe `run` spares no calls. A program that starts others it leaves as it is, unless told otherwise.
-            let or_run = match (kind, worst.by_root) {
-                (Kind::Terminal, true) => ", or run it as `outpace run -- CMD…`",
-                (Kind::Terminal, false) => ", or run it as `outpace run --shim always -- CMD…`",
+            // On a pipe `run` spares no calls.
+            let or_run = match kind {
+                Kind::Terminal => ", or run it as `outpace run -- CMD…`",
                 _ => "",
             };
             let language = worst.language.name();
@@ -304,7 +303,6 @@ mod tests {
             program: "program".into(),
             language: Language::RUST,
             processes: 1,
-            by_root: true,
             descriptors: Descriptors::One(1),
             target: Target {
                 kind: Kind::Pipe,

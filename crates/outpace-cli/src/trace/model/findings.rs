@@ -66,8 +66,6 @@ pub(crate) struct Stream {
     pub(crate) program: Rc<str>,
     pub(crate) language: Language,
     pub(crate) processes: usize,
-    /// Written by the process that was started, not by one that it started.
-    pub(crate) by_root: bool,
     pub(crate) descriptors: Descriptors,
     pub(crate) target: Target,
     pub(crate) readers: Vec<(i32, String)>,
