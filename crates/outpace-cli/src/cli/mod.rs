@@ -11,6 +11,7 @@ mod rung;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -95,12 +96,28 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
         .find(|&name| typed == Some(name));
     let matches = command_line()
         .try_get_matches_from(&arguments)
-        .map_err(|error| usage(error, subcommand.unwrap_or("")))?;
+        .map_err(|error| {
+            program(&error, &arguments).unwrap_or_else(|| usage(error, subcommand.unwrap_or("")))
+        })?;
     let Some((name, matches)) = matches.subcommand() else {
         return look::look();
     };
     let chosen = ALL.iter().find(|subcommand| subcommand.name == name);
     (chosen.expect("clap knows only the subcommands in ALL").run)(matches)
+}
+
+/// The error of a command line that begins with a program, such as `outpace seq 3`.
+fn program(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
+    let words = arguments.get(1..)?.iter().map(|word| word.to_str());
+    let words: Vec<&str> = words.collect::<Option<_>>()?;
+    let name = words.first().filter(|name| is_program(name))?;
+    if error.kind() != ErrorKind::InvalidSubcommand {
+        return None;
+    }
+    let command = shlex::try_join(words.iter().copied()).ok()?;
+    let remedy =
+        format!("to run it: outpace run {command}; to look at it: outpace trace {command}");
+    Some(Failure::usage(*name, "a program, not a command of outpace").remedy(remedy))
 }
 
 /// A bad command line in the form of every other error. Help and the version, which clap also
@@ -168,11 +185,6 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             (object, first_line.trim_start_matches("error: "))
         }
     };
-    if error.kind() == ErrorKind::InvalidSubcommand && is_program(&object) {
-        let remedy =
-            format!("to run it: outpace run {object}; to look at it: outpace trace {object}");
-        return Failure::usage(object, "a program, not a command of outpace").remedy(remedy);
-    }
     let remedy = remedy(&error, subcommand, &object);
     Failure::usage(object, cause).remedy(remedy)
 }
@@ -242,11 +254,15 @@ fn missing(subcommand: &str, argument: &str) -> Option<(&'static str, &'static s
 
 /// Whether a shell would find a program by this name.
 fn is_program(name: &str) -> bool {
+    let can_be_run = |path: &Path| {
+        let file = path.metadata();
+        file.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    };
     if name.contains('/') {
-        return Path::new(name).is_file();
+        return can_be_run(Path::new(name));
     }
     std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|directory| directory.join(name).is_file())
+        std::env::split_paths(&path).any(|directory| can_be_run(&directory.join(name)))
     })
 }
 
@@ -341,7 +357,7 @@ mod tests {
         assert_eq!(
             said(&["outpace", "/bin/sh", "-c"]),
             "outpace: /bin/sh: a program, not a command of outpace\n  \
-             to run it: outpace run /bin/sh; to look at it: outpace trace /bin/sh"
+             to run it: outpace run /bin/sh -c; to look at it: outpace trace /bin/sh -c"
         );
         let shell = said(&["outpace", "completions", "tcsh"]);
         assert!(
