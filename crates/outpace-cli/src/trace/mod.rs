@@ -52,8 +52,8 @@ pub(crate) struct Trace {
     /// Through the kernel's tracepoints where this user may use them (about half a microsecond a
     /// call), else through ptrace with a seccomp filter that stops the program at the write family
     /// only (tens of microseconds a call; setuid programs run without their privileges). With -p and
-    /// ptrace it stops at every system call. Under ptrace there is no verdict: a stop takes longer than
-    /// most writes. Writes through io_uring are not seen. Call stacks are
+    /// ptrace it stops at every system call. There is no verdict where seeing a write takes about as
+    /// long as the write, as under ptrace. Writes through io_uring are not seen. Call stacks are
     /// sampled where perf is installed and allowed.
     #[arg(long)]
     exact: bool,

@@ -48,6 +48,8 @@ const NAMED: f64 = 0.05;
 const WAITED: f64 = 0.75;
 /// The least part of a program's time that is left once its output is cheap.
 const LEAST_LEFT: f64 = 0.005;
+/// Tracepoints cost a program up to twice what can be measured: where that is more than half of its time, times say little.
+const DISTORTED: u64 = 4;
 /// The difference of a program's time from run to run, in parts of it.
 const RUN_TO_RUN: f64 = 0.03;
 /// An interval with ends this near is shown as one figure; with ends this far apart only the upper end is shown.
@@ -97,15 +99,17 @@ impl Verdict {
             Limit::Reader => slow_ns(stream),
             _ => stream.writing_ns(),
         };
+        let is_distorted = matches!(run.mode, Mode::Tracepoints { .. })
+            && run.overhead_ns * DISTORTED > run.wall_ns;
         let written = streams.iter();
         let written = written.filter(|stream| stream.calls > 0 || stream.waiting_ns > 0);
         match written.max_by_key(weight) {
             // Stops also change which of the writes wait.
-            Some(_) if run.mode == Mode::Ptrace => {
+            Some(_) if run.mode == Mode::Ptrace || is_distorted => {
                 verdict.limit = Limit::Unknown;
                 verdict.say(
-                    "No verdict: stopping the program at a write (ptrace) takes longer than the write. For times, run \
-                     `outpace trace` without --exact, or --exact as root.",
+                    "No verdict: seeing a write (--exact) takes about as long as the write, or longer. For times, run \
+                     `outpace trace` without --exact.",
                 );
             }
             Some(worst) => verdict.explain(findings, worst),
@@ -421,6 +425,27 @@ mod tests {
         let verdict = verdict(SAMPLED, 100 * MS, vec![unseen]);
         assert_eq!(verdict.limit, Limit::Unknown);
         assert!(verdict.sentences[0].starts_with("No verdict: writing took 36 %"));
+    }
+
+    #[test]
+    fn times_that_tracepoints_distorted_lead_to_no_verdict() {
+        let traced = |overhead_ns| {
+            let limit = |run| Findings {
+                command: vec!["program".to_owned()],
+                run,
+                streams: vec![stream(100_000, 60 * MS, 0)],
+                stacks: Vec::new(),
+                elsewhere: Elsewhere::default(),
+            };
+            let findings = limit(Recording {
+                wall_ns: 100 * MS,
+                overhead_ns,
+                ..Recording::of(1, Mode::Tracepoints { lost: 0 })
+            });
+            Verdict::on(&findings).limit
+        };
+        assert_eq!(traced(10 * MS), Limit::Calls);
+        assert_eq!(traced(50 * MS), Limit::Unknown);
     }
 
     #[test]
