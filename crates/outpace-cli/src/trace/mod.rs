@@ -1,7 +1,7 @@
 //! `outpace trace`: is this program slowed by its output, and why?
 //!
 //! Its folders are layers, from the kernel up: [`kernel`] asks, [`model`] names, [`collect`] records a run,
-//! [`judge`] finds the answer, [`view`] shows it. The default mode ([`collect::watch`]) reads the kernel's counters
+//! [`judge`] finds the answer, [`view`] shows it. The default mode ([`collect::watched`]) reads the kernel's counters
 //! and samples the threads; `--exact` ([`collect::exact`]) sees every write call. Both end in
 //! [`model::findings::Findings`], on which [`judge::verdict::Verdict`] speaks.
 
