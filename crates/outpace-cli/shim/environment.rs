@@ -158,9 +158,9 @@ pub(crate) unsafe fn with_environment(
     // The C library's posix_spawnp(3) calls execve(2) in its turn.
     // SAFETY: the caller's, here and below.
     let is_new = !unsafe { carries_ring(environment) };
-    let is_given = is_new && ring().is_some_and(|ring| is_given(path, ring));
-    let result = is_given.then(|| unsafe { with_more(environment, &start) });
-    result.flatten().unwrap_or_else(|| start(environment))
+    let ring = ring().filter(|ring| is_new && is_given(path, ring));
+    let result = ring.and_then(|ring| unsafe { with_more(environment, ring, &start) });
+    result.unwrap_or_else(|| start(environment))
 }
 
 /// Whether an environment has the ring's variable already.
@@ -184,20 +184,24 @@ unsafe fn carries_ring(environment: *const *const c_char) -> bool {
     false
 }
 
-/// Calls the function with the two variables added; `None` if the environment has no room for them.
+/// Calls the function with the two variables added; `None` if the environment has no room for them, or `run` ends.
 #[inline(never)]
 unsafe fn with_more(
     environment: *const *const c_char,
+    ring: &Header,
     start: &impl Fn(*const *const c_char) -> c_int,
 ) -> Option<c_int> {
     const E2BIG: c_int = 7;
     let mut table = [const { MaybeUninit::<*const c_char>::uninit() }; VARIABLES];
     let mut text = [const { MaybeUninit::<u8>::uninit() }; BYTES];
     // SAFETY: the caller's.
-    if !unsafe { extend(environment, &mut table, &mut text) } {
+    if !unsafe { extend(environment, &mut table, &mut text) } || !ring.begin_start() {
         return None;
     }
     let result = start(table.as_ptr().cast());
+    if result != 0 {
+        ring.end_start();
+    }
     // SAFETY: the C library's errno of this thread.
     let is_too_big = result == E2BIG || result == -1 && unsafe { *__errno_location() } == E2BIG;
     (!is_too_big).then_some(result)

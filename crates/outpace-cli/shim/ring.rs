@@ -100,6 +100,8 @@ pub struct Header {
     pub unseen: AtomicU32,
     /// Counts the programs that have numbered the versions of their code.
     pub codes: AtomicU32,
+    /// Counts the programs that are being started with the shim and have not opened its files yet.
+    pub starting: AtomicU32,
     pub state: AtomicU64,
     // Writers change `lock` and `head`; `run` changes the fields behind them.
     pub lock: CacheLine<AtomicU64>,
@@ -356,6 +358,30 @@ impl Header {
             let _ = reason.compare_exchange(0, NEVER_USED, order, order);
         }
         self.head.0.fetch_or(REVOKED, Ordering::SeqCst);
+    }
+
+    /// Announces a program that is about to be given the shim; `false` if that is too late, since `run` ends.
+    pub fn begin_start(&self) -> bool {
+        self.starting.fetch_add(1, Ordering::SeqCst);
+        // Either the end of `run` waits for the program, or the caller sees that `run` ends.
+        fence(Ordering::SeqCst);
+        let goes_on = self.state() != DEAD;
+        if !goes_on {
+            self.end_start();
+        }
+        goes_on
+    }
+
+    /// The program has opened the files of the shim, or was not started. The start of the first program is not announced.
+    pub fn end_start(&self) {
+        let (less, order) = (|count: u32| count.checked_sub(1), Ordering::SeqCst);
+        let _ = self.starting.fetch_update(order, order, less);
+    }
+
+    /// After [`die`](Self::die): whether a program still has to open the files of the shim.
+    pub fn is_starting(&self) -> bool {
+        fence(Ordering::SeqCst);
+        self.starting.load(Ordering::SeqCst) != 0
     }
 
     /// Frees the lock, whose holder is dead.

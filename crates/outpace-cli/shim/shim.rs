@@ -130,6 +130,7 @@ fn attach(path: *const c_char) {
     let Some(ring) = map(path) else {
         return;
     };
+    ring.end_start();
     let process = system::process();
     let state = ring.state();
     let is_first = state == ring::WAITING;

@@ -57,6 +57,7 @@ impl Memory {
                 wanted: word(0),
                 unseen: word(0),
                 codes: word(0),
+                starting: word(0),
                 state: long(OPEN),
                 lock: CacheLine(long(0)),
                 head: Head(

@@ -462,6 +462,30 @@ fn written_by_calls(process: i32) -> u64 {
     count.unwrap().parse().unwrap()
 }
 
+/// The loader would complain of a file that it does not find, on the terminal or in a daemon's log.
+#[test]
+fn programs_that_are_started_while_the_first_one_ends_have_no_words_of_the_loader_s() {
+    let log = scratch("daemons.log");
+    fs::write(&log, "").unwrap();
+    let log_name = log.to_str().unwrap();
+    let commands = "sh -c '/bin/echo a; /bin/echo b; /bin/echo c'";
+    let mut lines = 0;
+    for pause in (0..10).cycle().take(60) {
+        let script = format!(
+            "trap '' HUP; for i in 1 2 3; do {commands} & setsid {commands} </dev/null >>{log_name} 2>&1 & done; sleep 0.00{pause}"
+        );
+        let shown = text(&shown("auto", &["sh", "-c", &script]));
+        lines += shown.lines().count();
+        assert!(!shown.contains("ld.so"), "{shown}");
+    }
+    assert!(lines > 60 * 9 / 2, "{lines}");
+    wait_until("the daemons", || {
+        fs::read_to_string(&log).unwrap().lines().count() >= 60 * 9
+    });
+    let logged = fs::read_to_string(&log).unwrap();
+    assert!(!logged.contains("ld.so"), "{logged}");
+}
+
 #[test]
 fn when_a_child_without_it_has_ended_its_parent_uses_it_again() {
     let Some((writer, other)) = writers() else {

@@ -289,6 +289,9 @@ fn lead(
             };
             let end = signals.map(|signals| watch(&signals, &mut telling, &mut orders));
             if let Ok(Relieved::Dismissed) = end {
+                if let Some(shim) = &shim {
+                    shim.wait_for_starts();
+                }
                 orders.terminal = None;
                 relieve(telling, orders, keys, output);
             } else {

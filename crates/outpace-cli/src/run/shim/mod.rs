@@ -46,7 +46,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The shared object, as the build script has made it; empty where it could not.
 const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/outpace_shim.so"));
@@ -253,6 +253,18 @@ impl Shim {
         header.die();
         header.drained.0.fetch_add(1, Ordering::SeqCst);
         wake(&header.drained.0, i32::MAX);
+    }
+
+    /// Called by the leader of the session before it closes its descriptors, by which the loader opens the files of the shim: waits
+    /// for the programs that other processes are starting with it. Bounded, since such a program may be killed before it opens them.
+    pub(super) fn wait_for_starts(&self) {
+        const LONGEST: Duration = Duration::from_millis(100);
+        let header = self.memory.header();
+        header.die();
+        let begun = Instant::now();
+        while header.is_starting() && begun.elapsed() < LONGEST {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Called by the leader of the session when `outpace` was killed, after [`is_dead`](Self::is_dead): writes the bytes not taken
