@@ -57,8 +57,9 @@ fn a_program_where_a_command_is_expected_brings_both_commands_to_mind() {
             .unwrap();
         let message = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{message}");
-        let remedy =
-            format!("to run it: outpace run {program}; to look at it: outpace trace {program}");
+        let remedy = format!(
+            "to run it: outpace run {program} -c true; to look at it: outpace trace {program} -c true"
+        );
         assert!(message.contains(&remedy), "{message}");
     }
 }
