@@ -108,12 +108,12 @@ pub(crate) fn run(arguments: impl IntoIterator<Item = OsString>) -> Outcome {
 
 /// The error of a command line that begins with a program, such as `outpace seq 3`.
 fn program(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
-    let words = arguments.get(1..)?.iter().map(|word| word.to_str());
-    let words: Vec<&str> = words.collect::<Option<_>>()?;
-    let name = words.first().filter(|name| is_program(name))?;
     if error.kind() != ErrorKind::InvalidSubcommand {
         return None;
     }
+    let words = arguments.get(1..)?.iter().map(|word| word.to_str());
+    let words: Vec<&str> = words.collect::<Option<_>>()?;
+    let name = words.first().filter(|name| is_program(name))?;
     let command = shlex::try_join(words.iter().copied()).ok()?;
     let remedy =
         format!("to run it: outpace run {command}; to look at it: outpace trace {command}");
