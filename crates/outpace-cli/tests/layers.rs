@@ -267,8 +267,12 @@ fn modules_of_a_folder_form_no_cycle() {
                 && !module.ends_with("conclusions")
             {
                 let name = module.file_name().unwrap().to_str().unwrap();
+                // By the short way and by the long one.
+                let long = folder.to_str().unwrap().replace('/', "::");
+                let mut imports = names_after(&text, "super::");
+                imports.extend(names_after(&text, &format!("crate::{long}::")));
                 let siblings = folders.entry(folder.to_owned()).or_default();
-                siblings.insert(name.to_owned(), names_after(&text, "super::"));
+                siblings.insert(name.to_owned(), imports);
             }
         }
         for (folder, mut imports) in folders {

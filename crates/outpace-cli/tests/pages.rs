@@ -328,8 +328,8 @@ fn numbers_in_prose_are_those_of_the_records() {
 fn each_crate_has_the_licences() {
     for folder in fs::read_dir(root().join("crates")).unwrap() {
         for name in ["LICENSE-APACHE", "LICENSE-MIT"] {
-            let copy = fs::read(folder.as_ref().unwrap().path().join(name));
-            assert_eq!(copy.ok(), fs::read(root().join(name)).ok(), "{folder:?}");
+            let copy = fs::read(folder.as_ref().unwrap().path().join(name)).unwrap();
+            assert_eq!(copy, fs::read(root().join(name)).unwrap(), "{folder:?}");
         }
     }
 }
