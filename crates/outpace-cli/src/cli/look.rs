@@ -5,12 +5,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use crate::bench::catalogue;
-use crate::bench::destination::size::Size;
 use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::machine::Machine;
 use crate::bench::results::rows::Row;
-use crate::bench::runner::contestant::{Compiling, Contestant};
+use crate::bench::runner::contestant::Contestant;
 use crate::bench::runner::{self, Plan};
 use crate::platform::interrupts;
 use crate::user::failure::{Outcome, require_proc};
@@ -77,7 +76,7 @@ pub(crate) fn look() -> Outcome {
     interrupts::watch();
     let experiment = catalogue::find(EXPERIMENT)?;
     // They are part of this program: none has to be compiled.
-    let contestants = Contestant::all(experiment, Compiling::Thorough, |rung| {
+    let contestants = Contestant::all(experiment, true, |rung| {
         COLUMNS.iter().any(|&(name, _)| name == rung.name)
     });
     let screen = Screen::of_stdout();
@@ -107,9 +106,11 @@ pub(crate) fn look() -> Outcome {
             continue;
         }
         let plan = Plan {
+            runs: 10,
             budget: *budget,
+            brief: true,
             until: Some(until),
-            ..plan()
+            ..Plan::default()
         };
         let outcome = runner::run(experiment, &contestants, to, &plan, &mut |text, done| {
             if *to != Destination::Tty {
@@ -131,21 +132,6 @@ pub(crate) fn look() -> Outcome {
     } else {
         ExitCode::SUCCESS
     })
-}
-
-fn plan() -> Plan {
-    Plan {
-        runs: 10,
-        warmup: 0,
-        budget: Duration::ZERO,
-        messages: None,
-        connections: Vec::new(),
-        pause: Duration::ZERO,
-        time: Duration::ZERO,
-        size: Size::USUAL,
-        brief: true,
-        until: None,
-    }
 }
 
 /// One destination's line of the table.

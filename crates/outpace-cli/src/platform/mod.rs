@@ -14,12 +14,21 @@ pub(crate) mod signals;
 
 use std::io;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
 /// Whether the kernel's file system of processes is there, which a bare chroot does not have.
 pub(crate) fn has_proc() -> bool {
     Path::new("/proc/self/stat").exists()
+}
+
+/// Connects a command with the null device only.
+pub(crate) fn quiet(command: &mut Command) -> &mut Command {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
 }
 
 /// A directory of this process's own, under a name that cannot be foreseen; it and its files end with it.

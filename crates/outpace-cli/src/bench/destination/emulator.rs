@@ -20,22 +20,41 @@ use rustix::termios::ttyname;
 use tempfile::TempDir;
 
 use super::size::{Size, open_pty};
-use crate::bench::toolchain::{cache, find_program};
-use crate::platform::interrupts;
+use crate::bench::toolchain::{cache, find_program, first_line};
+use crate::platform::{interrupts, quiet};
 
 /// A terminal emulator by name, with what runs inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Emulator {
     terminal: &'static Launch,
-    inside: Option<Multiplexer>,
+    inside: Option<&'static Multiplexer>,
 }
 
-/// A program between the rung and the emulator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Multiplexer {
-    Tmux,
-    Screen,
+/// A program between the rung and the emulator. `{session}` stands for the name of a session of its own.
+#[derive(Debug, PartialEq, Eq)]
+struct Multiplexer {
+    name: &'static str,
+    /// The argument that asks for its version.
+    version: &'static str,
+    /// The arguments by which it runs the command behind them. It reads no configuration.
+    start: &'static str,
+    /// The arguments that end the session, which outlives the terminal otherwise.
+    quit: &'static str,
 }
+
+const TMUX: Multiplexer = Multiplexer {
+    name: "tmux",
+    version: "-V",
+    start: "-L {session} -f /dev/null new-session",
+    quit: "-L {session} kill-server",
+};
+
+const SCREEN: Multiplexer = Multiplexer {
+    name: "screen",
+    version: "-v",
+    start: "-c /dev/null -S {session}",
+    quit: "-S {session} -X quit",
+};
 
 /// How one emulator is started.
 #[derive(Debug, PartialEq, Eq)]
@@ -106,7 +125,7 @@ impl fmt::Display for Emulator {
         f.write_str(self.terminal.name)?;
         match self.inside {
             None => Ok(()),
-            Some(inside) => write!(f, "/{}", inside.name()),
+            Some(inside) => write!(f, "/{}", inside.name),
         }
     }
 }
@@ -124,8 +143,8 @@ impl FromStr for Emulator {
             .ok_or_else(|| "no such destination".to_owned())?;
         let inside = match inside {
             None => None,
-            Some("tmux") => Some(Multiplexer::Tmux),
-            Some("screen") => Some(Multiplexer::Screen),
+            Some("tmux") => Some(&TMUX),
+            Some("screen") => Some(&SCREEN),
             Some(other) => {
                 return Err(format!(
                     "only tmux and screen run inside a terminal, not {other:?}"
@@ -136,38 +155,13 @@ impl FromStr for Emulator {
     }
 }
 
-impl Multiplexer {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Tmux => "tmux",
-            Self::Screen => "screen",
-        }
-    }
-
-    /// The command that runs `command` inside, in a session of its own that reads no configuration.
-    fn command(self, session: &str, command: &[String]) -> Vec<String> {
-        let leading: &[&str] = match self {
-            Self::Tmux => &["tmux", "-L", session, "-f", "/dev/null", "new-session"],
-            Self::Screen => &["screen", "-c", "/dev/null", "-S", session],
-        };
-        let leading = leading.iter().map(|&word| word.to_owned());
-        leading.chain(command.iter().cloned()).collect()
-    }
-
-    /// Ends the session, which outlives the terminal otherwise.
-    fn quit(self, session: &str) {
-        let mut command = Command::new(self.name());
-        match self {
-            Self::Tmux => command.args(["-L", session, "kill-server"]),
-            Self::Screen => command.args(["-S", session, "-X", "quit"]),
-        };
-        // It may have ended already.
-        let _ = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-    }
+/// Arguments with these texts in the place of their names.
+fn filled(arguments: &str, texts: &[(&str, &str)]) -> Vec<String> {
+    let fill = |word: &str| {
+        let fill = |word: String, (name, text): &(&str, &str)| word.replace(name, text);
+        texts.iter().fold(word.to_owned(), fill)
+    };
+    arguments.split(' ').map(fill).collect()
 }
 
 /// An emulator's open window; dropped, it is closed.
@@ -179,7 +173,7 @@ pub(crate) struct Window {
     /// The `TERM` that programs in it are given.
     pub(crate) term: String,
     process: Child,
-    session: Option<(Multiplexer, String)>,
+    session: Option<(&'static Multiplexer, String)>,
     /// The program's end of an engine's pseudo-terminal, which is to stay open.
     _program: Option<OwnedFd>,
     _display: Option<PrivateDisplay>,
@@ -195,9 +189,9 @@ impl Emulator {
         let program = find_program(terminal.name)
             .ok_or_else(|| format!("{} is not installed", terminal.name))?;
         if let Some(inside) = self.inside
-            && find_program(inside.name()).is_none()
+            && find_program(inside.name).is_none()
         {
-            return Err(format!("{} is not installed", inside.name()));
+            return Err(format!("{} is not installed", inside.name));
         }
         let mut display = None;
         let mut command = Command::new(program);
@@ -231,15 +225,15 @@ impl Emulator {
         let mut session = None;
         let name = format!("outpace-{}", std::process::id());
         if let Some(inside) = self.inside {
-            shell = inside.command(&name, &shell);
+            let start = filled(inside.start, &[("{session}", &name)]);
+            shell = [vec![inside.name.to_owned()], start, shell].concat();
             session = Some((inside, name.clone()));
         } else if terminal.display == Display::None {
-            session = Some((Multiplexer::Tmux, name.clone()));
+            session = Some((&TMUX, name.clone()));
         }
-        let arguments =
-            arguments(terminal, size).map(|argument| argument.replace("{session}", &name));
-        let log =
-            File::create(scratch.path().join("terminal.log")).map_err(|error| error.to_string())?;
+        let arguments = arguments(terminal, size, &name);
+        let log = scratch.path().join("terminal.log");
+        let errors = File::create(&log).map_err(|error| error.to_string())?;
         let process = command
             .args(arguments)
             .args(shell)
@@ -248,7 +242,7 @@ impl Emulator {
             .env("TMPDIR", scratch.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(log)
+            .stderr(errors)
             .spawn()
             .map_err(|error| format!("{}: {error}", terminal.name))?;
         let mut window = Window {
@@ -261,64 +255,34 @@ impl Emulator {
             _display: display,
         };
         let said = window.wait_for(&place).map_err(|reason| {
-            let log =
-                std::fs::read_to_string(scratch.path().join("terminal.log")).unwrap_or_default();
-            let said = log
-                .lines()
-                .last()
-                .map(|line| format!(" ({line})"))
-                .unwrap_or_default();
-            format!("{}: {reason}{said}", terminal.name)
+            let log = std::fs::read_to_string(&log).unwrap_or_default();
+            let last = log.lines().last().map(|line| format!(" ({line})"));
+            format!("{}: {reason}{}", terminal.name, last.unwrap_or_default())
         })?;
-        let mut lines = said.lines();
-        window.device = lines.next().unwrap_or_default().into();
-        window.term = lines.next().unwrap_or_default().to_owned();
+        let (device, term) = said.trim_end().split_once('\n').unwrap_or((&said, ""));
+        (window.device, window.term) = (device.into(), term.to_owned());
         Ok(window)
     }
 
     fn version(&self) -> String {
-        let ask = |name: &str, flag: &str| {
-            let output = Command::new(name)
-                .arg(flag)
-                .stdin(Stdio::null())
-                .output()
-                .ok()?;
-            let said = if output.stdout.is_empty() {
-                output.stderr
-            } else {
-                output.stdout
-            };
-            Some(
-                String::from_utf8_lossy(&said)
-                    .lines()
-                    .next()?
-                    .trim()
-                    .to_owned(),
-            )
-        };
-        let own = ask(self.terminal.name, self.terminal.version).unwrap_or_default();
-        let inside = self.inside.and_then(|inside| {
-            ask(
-                inside.name(),
-                if inside == Multiplexer::Tmux {
-                    "-V"
-                } else {
-                    "-v"
-                },
-            )
-        });
-        inside.map_or(own.clone(), |inside| format!("{own}, {inside}"))
+        let own = (self.terminal.name, self.terminal.version);
+        let inside = self.inside.map(|inside| (inside.name, inside.version));
+        let said = [Some(own), inside].into_iter().flatten();
+        // Some end with an error when they are asked.
+        let said = said.filter_map(|(name, flag)| first_line(name, &[flag]).map(|(_, line)| line));
+        said.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Its arguments for a size.
-fn arguments(terminal: &Launch, size: Size) -> impl Iterator<Item = String> {
-    let arguments = terminal.arguments.split(' ');
-    arguments.map(move |argument| {
-        argument
-            .replace("{columns}", &size.columns.to_string())
-            .replace("{rows}", &size.rows.to_string())
-    })
+/// Its arguments for a size and for a session of this name.
+fn arguments(terminal: &Launch, size: Size, session: &str) -> Vec<String> {
+    let (columns, rows) = (size.columns.to_string(), size.rows.to_string());
+    let texts = [
+        ("{columns}", &*columns),
+        ("{rows}", &*rows),
+        ("{session}", session),
+    ];
+    filled(terminal.arguments, &texts)
 }
 
 /// Starts an engine on a pseudo-terminal.
@@ -330,7 +294,7 @@ fn open_engine(terminal: &Launch, size: Size) -> Result<Window, String> {
     let device = ttyname(&program, Vec::new()).map_err(|error| said(error.into()))?;
     let process = Command::new(node)
         .args(["-e", ENGINE, "--"])
-        .args(arguments(terminal, size))
+        .args(arguments(terminal, size, ""))
         .env("NODE_PATH", modules)
         .stdin(ours.try_clone().map_err(said)?)
         .stdout(ours)
@@ -415,10 +379,12 @@ impl Window {
 
 impl Drop for Window {
     fn drop(&mut self) {
+        // Both may have ended already.
         if let Some((inside, session)) = &self.session {
-            inside.quit(session);
+            let mut quit = Command::new(inside.name);
+            quit.args(filled(inside.quit, &[("{session}", session)]));
+            let _ = quiet(&mut quit).status();
         }
-        // It may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -444,20 +410,14 @@ impl PrivateDisplay {
         )?;
         let screen = Self::open()?;
         let name = "outpace-wayland";
-        let server = Command::new(program)
-            .args(["--backend=x11-backend.so", "--use-pixman"])
-            .args([
-                "--no-config",
-                "--idle-time=0",
-                "--width=4000",
-                "--height=2400",
-            ])
+        let mut server = Command::new(program);
+        server
+            .args(["--backend=x11-backend.so", "--use-pixman", "--no-config"])
+            .args(["--idle-time=0", "--width=4000", "--height=2400"])
             .arg(format!("--socket={name}"))
             .env("DISPLAY", &screen.name)
-            .env("XDG_RUNTIME_DIR", scratch.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .env("XDG_RUNTIME_DIR", scratch.path());
+        let server = quiet(&mut server)
             .spawn()
             .map_err(|error| format!("weston: {error}"))?;
         let mut private = Self {
@@ -482,15 +442,7 @@ impl PrivateDisplay {
             "there is no display ($DISPLAY is not set) and no Xvfb; install xvfb, or run it in a desktop session",
         )?;
         let mut server = Command::new(program)
-            .args([
-                "-displayfd",
-                "1",
-                "-screen",
-                "0",
-                "4000x2400x24",
-                "-nolisten",
-                "tcp",
-            ])
+            .args("-displayfd 1 -screen 0 4000x2400x24 -nolisten tcp".split(' '))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

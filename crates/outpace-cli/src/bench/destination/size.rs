@@ -14,12 +14,14 @@ pub(crate) struct Size {
     pub(crate) rows: u16,
 }
 
-impl Size {
-    /// The default size of terminals.
-    pub(crate) const USUAL: Self = Self {
-        columns: 80,
-        rows: 24,
-    };
+/// The default size of terminals.
+impl Default for Size {
+    fn default() -> Self {
+        Self {
+            columns: 80,
+            rows: 24,
+        }
+    }
 }
 
 impl std::str::FromStr for Size {

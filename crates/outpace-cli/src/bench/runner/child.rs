@@ -16,7 +16,7 @@ use crate::bench::destination::venue::Sink;
 use crate::bench::experiment::clock::{self, RungReport};
 use crate::fps::canvas::StandardStream;
 use crate::platform::clock::{children_ns, now_ns};
-use crate::platform::interrupts;
+use crate::platform::{interrupts, quiet};
 
 /// The figures of one run.
 pub(super) struct Trial {
@@ -132,10 +132,7 @@ fn to_the_end_at(
     let mut child = command.spawn()?;
     // Close our copies, which the command holds: the reader waits for the last writing end, and a
     // listening socket is not served when the child has ended.
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
+    quiet(command);
     let said = wait(&mut child);
     if said.is_err() {
         // It may have ended meanwhile.

@@ -32,31 +32,23 @@ enum Executable {
     Not(String),
 }
 
-/// Which compilers are tried, and for how long.
-#[derive(Clone, Copy)]
-pub(crate) enum Compiling {
-    /// All that are installed, without a limit.
-    Thorough,
-    /// One of each language, until a given time.
-    Until(Instant),
-}
-
 impl Contestant {
-    /// The contestants of some of an experiment's rungs. They are to be made ready.
+    /// The contestants of some of an experiment's rungs, not compiled yet. `quick`: one compiler of each language.
     pub(crate) fn all(
         experiment: &'static Experiment,
-        compiling: Compiling,
+        quick: bool,
         wanted: impl Fn(&Rung) -> bool,
     ) -> Vec<Self> {
         let rungs = experiment.rungs.iter().filter(|rung| wanted(rung));
-        let contestants = rungs.flat_map(|rung| Self::of(experiment, rung, compiling));
+        let contestants = rungs.flat_map(|rung| Self::of(experiment, rung, quick));
         contestants.collect()
     }
 
-    /// Compiles the sources; a contestant that cannot run gets the reason. `progress` is told how many are ready.
+    /// Compiles the sources, until a time if one is given. A contestant that cannot run gets the reason. `progress` gets
+    /// the number of those that are ready.
     pub(crate) fn make_ready(
         contestants: Vec<&mut Self>,
-        compiling: Compiling,
+        until: Option<Instant>,
         progress: impl Fn(usize) + Sync,
     ) {
         // Compilers are slow and independent: as many at once as there are processors.
@@ -71,15 +63,15 @@ impl Contestant {
                             break;
                         };
                         progress(index);
-                        contestant.prepare(compiling);
+                        contestant.compile(until);
                     }
                 });
             }
         });
     }
 
-    /// The contestants a rung has: one, or one for each toolchain.
-    fn of(experiment: &'static Experiment, rung: &'static Rung, compiling: Compiling) -> Vec<Self> {
+    /// The contestants of a rung: one, or one for each toolchain.
+    fn of(experiment: &'static Experiment, rung: &'static Rung, quick: bool) -> Vec<Self> {
         let one = |executable| Self {
             rung,
             name: rung.name.to_owned(),
@@ -93,9 +85,7 @@ impl Contestant {
                 Err(reason) => vec![one(Executable::Not(reason))],
                 Ok(mut found) => {
                     // A program stands for its language: one compiler suffices.
-                    if let (Method::Programs, _) | (_, Compiling::Until(_)) =
-                        (experiment.method, compiling)
-                    {
+                    if quick || matches!(experiment.method, Method::Programs) {
                         found.truncate(1);
                     }
                     let several = found.len() > 1;
@@ -120,7 +110,7 @@ impl Contestant {
         rung: &'static Rung,
         name: &str,
     ) -> Result<Self, String> {
-        let contestants = Self::of(experiment, rung, Compiling::Thorough);
+        let contestants = Self::of(experiment, rung, false);
         let names: Vec<&str> = contestants
             .iter()
             .map(|contestant| contestant.name.as_str())
@@ -131,17 +121,13 @@ impl Contestant {
             None => return Err(format!("there is only {}", names.join(", "))),
         };
         let mut contestant = contestants.into_iter().nth(index).expect("found above");
-        contestant.prepare(Compiling::Thorough);
+        contestant.compile(None);
         Ok(contestant)
     }
 
-    fn prepare(&mut self, compiling: Compiling) {
-        let until = match compiling {
-            Compiling::Thorough => None,
-            Compiling::Until(until) => Some(until),
-        };
+    fn compile(&mut self, until: Option<Instant>) {
         if let Executable::Source { toolchain, source } = &self.executable
-            && let Err(reason) = toolchain.command_by(source, until)
+            && let Err(reason) = toolchain.command(source, until)
         {
             self.executable = Executable::Not(reason);
         }
@@ -170,7 +156,7 @@ impl Contestant {
                 command
             }
             Executable::Source { toolchain, source } => {
-                let mut command = toolchain.command(source)?;
+                let mut command = toolchain.command(source, None)?;
                 if self.rung.is_relayed {
                     command = relayed(&command)?;
                 }

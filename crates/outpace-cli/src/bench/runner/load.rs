@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::bench::toolchain::find_program;
 use crate::platform::histogram::Histogram;
 
 /// How long the first answer may take beyond the time of the load.
@@ -32,16 +33,7 @@ pub(crate) struct Answers {
 impl LoadSource {
     /// wrk counts in whole seconds.
     pub(crate) fn for_loads_of(time: Duration) -> Self {
-        let installed = || {
-            let mut command = Command::new("wrk");
-            command
-                .arg("--version")
-                .stdin(Stdio::null())
-                .stdout(Stdio::null())
-                .stderr(Stdio::null());
-            command.status().is_ok()
-        };
-        if time >= Duration::from_secs(1) && installed() {
+        if time >= Duration::from_secs(1) && find_program("wrk").is_some() {
             Self::Wrk
         } else {
             Self::BuiltIn
@@ -170,7 +162,7 @@ fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Resu
         drop(awaited);
         for (client, _) in clients.iter_mut().zip(&ready).filter(|(_, ready)| **ready) {
             if client.receive()? {
-                times.add(nanoseconds(client.asked_at.elapsed()));
+                times.add(client.asked_at.elapsed().as_nanos() as u64);
                 end = begun + time;
                 client.ask("/")?;
             }
@@ -180,7 +172,7 @@ fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Resu
     let elapsed = begun.elapsed();
     // A request that still waits takes at least this long.
     for client in &clients {
-        times.add(nanoseconds(client.asked_at.elapsed()));
+        times.add(client.asked_at.elapsed().as_nanos() as u64);
     }
     Ok(Answers {
         per_second: answered as f64 / elapsed.as_secs_f64(),
@@ -190,24 +182,13 @@ fn generate(address: SocketAddr, connections: usize, time: Duration) -> io::Resu
     })
 }
 
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-/// The arguments of wrk for a load; the published one is of 1 connection and 10 s.
-fn wrk_arguments(address: SocketAddr, connections: usize, time: Duration) -> Vec<String> {
-    vec![
-        "-t1".to_owned(),
-        format!("-c{connections}"),
-        format!("-d{}s", time.as_secs().max(1)),
-        "--latency".to_owned(),
-        format!("http://{address}/"),
-    ]
-}
-
+/// The published load is of 1 connection and 10 s.
 fn wrk(address: SocketAddr, connections: usize, time: Duration) -> Result<Answers, String> {
     let output = Command::new("wrk")
-        .args(wrk_arguments(address, connections, time))
+        .args(["-t1", "--latency"])
+        .arg(format!("-c{connections}"))
+        .arg(format!("-d{}s", time.as_secs().max(1)))
+        .arg(format!("http://{address}/"))
         .stdin(Stdio::null())
         .output()
         .map_err(|error| format!("wrk: {error}"))?;

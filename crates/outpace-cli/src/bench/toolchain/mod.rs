@@ -21,7 +21,7 @@ use crate::platform::interrupts;
 use tools::Build::{Classes, Compile, CompileTo, Interpret};
 
 pub(crate) use cache::cache;
-pub(crate) use tools::{SourceLanguage, Toolchain, all, find_program, toolchains};
+pub(crate) use tools::{SourceLanguage, Toolchain, all, find_program, first_line, toolchains};
 
 /// A rung's source, embedded in this program.
 pub(crate) struct Source {
@@ -150,14 +150,9 @@ const BUILT: &str = "rung";
 const HEADER: (&str, &str) = ("rung.h", include_str!("../../../bench/rung.h"));
 
 impl Toolchain {
-    /// The command that runs a source, compiled first where that is needed and not done yet. The
-    /// error is the compiler's.
-    pub(crate) fn command(&self, source: &Source) -> Result<Command, String> {
-        self.command_by(source, None)
-    }
-
-    /// The same, where compiling ends at a given time, done or not.
-    pub(crate) fn command_by(
+    /// The command that runs a source, compiled first where that is needed and not done yet; compiling ends at a given
+    /// time, done or not. The error is the compiler's.
+    pub(crate) fn command(
         &self,
         source: &Source,
         until: Option<Instant>,

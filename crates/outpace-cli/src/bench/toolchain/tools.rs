@@ -1,6 +1,7 @@
 //! The languages of rungs with their compilers and interpreters, and which of these are installed.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -176,14 +177,16 @@ impl Tool {
     fn find(&self) -> Option<Toolchain> {
         self.programs.iter().find_map(|name| {
             let launcher = find_program(name)?;
-            let real = (!self.real.is_empty())
-                .then(|| said(&launcher, self.real))
-                .flatten();
-            let program = real.map_or(launcher, PathBuf::from);
-            let asked: Vec<&str> = self.leading.iter().copied().chain([self.version]).collect();
+            let said = |program: &Path, arguments: &[&str]| {
+                let (succeeded, line) = first_line(program, arguments)?;
+                succeeded.then_some(line)
+            };
+            let real = (!self.real.is_empty()).then(|| said(&launcher, self.real));
+            let program = real.flatten().map_or(launcher, PathBuf::from);
+            let version = said(&program, &[self.leading, &[self.version]].concat())?;
             Some(Toolchain {
                 name: self.name,
-                version: said(&program, &asked)?,
+                version,
                 program,
                 leading: self.leading,
                 build: self.build,
@@ -192,21 +195,15 @@ impl Tool {
     }
 }
 
-/// The first line that a program prints and that is not empty, if it succeeds.
-fn said(program: &Path, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()
-        .ok()?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    output.status.success().then(|| {
-        let mut lines = text.lines().map(str::trim);
-        lines
-            .find(|line| !line.is_empty())
-            .unwrap_or_default()
-            .to_owned()
-    })
+/// Whether a program succeeds, and the first line with a text that it writes to stdout or else to stderr; `None` where it
+/// cannot be started.
+pub(crate) fn first_line(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<(bool, String)> {
+    let mut command = Command::new(program);
+    let output = command.args(arguments).stdin(Stdio::null()).output().ok()?;
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty());
+    Some((output.status.success(), line.unwrap_or_default().to_owned()))
 }
 
 /// Looks for a program in `PATH`. A name that ends in `-` finds the highest version: `clang-`

@@ -11,13 +11,12 @@ use super::plan::COMPILING;
 use crate::bench::catalogue::ALL;
 use crate::bench::destination::Destination;
 use crate::bench::destination::reader::Wanted;
-use crate::bench::destination::size::Size;
 use crate::bench::destination::venue::Venue;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::machine::{Machine, disturbance};
 use crate::bench::results::rows::{Results, Row};
-use crate::bench::runner::contestant::{Compiling, Contestant};
+use crate::bench::runner::contestant::Contestant;
 use crate::bench::runner::timetable::Timetable;
 use crate::bench::runner::{self, Plan};
 use crate::bench::view::block::Block;
@@ -146,7 +145,7 @@ impl<'a> Session<'a> {
             if *to != Destination::Tty {
                 progress.show(&format!("opening {to}"), 0.0);
             }
-            match Venue::probe(to, self.bench.size.unwrap_or(Size::USUAL)) {
+            match Venue::probe(to, self.bench.size.unwrap_or_default()) {
                 Ok(()) => {}
                 Err(reason) => {
                     self.lacks(to, &reason);
@@ -183,14 +182,11 @@ impl<'a> Session<'a> {
 
     /// The contestants of each experiment, compiled before anything is measured.
     fn contestants(&self, chosen: &[Choice], progress: &Progress) -> Vec<Vec<Contestant>> {
-        let compiling = if self.bench.quick {
-            Compiling::Until(Instant::now() + COMPILING)
-        } else {
-            Compiling::Thorough
-        };
+        let quick = self.bench.quick;
+        let until = quick.then(|| Instant::now() + COMPILING);
         let of_choice = |choice: &Choice| {
             let experiment = choice.experiment;
-            Contestant::all(experiment, compiling, |rung| {
+            Contestant::all(experiment, quick, |rung| {
                 let asked = choice.named.contains(&rung.name);
                 // The baseline always takes part.
                 let wanted = choice.rungs.contains(&rung.name) || choice.is_baseline(rung);
@@ -200,7 +196,7 @@ impl<'a> Session<'a> {
         let mut contestants: Vec<_> = chosen.iter().map(of_choice).collect();
         let all: Vec<_> = contestants.iter_mut().flatten().collect();
         let count = all.len();
-        Contestant::make_ready(all, compiling, |ready| {
+        Contestant::make_ready(all, until, |ready| {
             progress.show("compiling", ready as f64 / count as f64);
         });
         progress.erase();
