@@ -18,6 +18,12 @@ fn main() {
     }
 }
 
+/// It has no C library of its own, and calls its own functions even where a library that is loaded before it has some of
+/// these names, too (`-Bsymbolic`).
+const FLAGS: &str = "--edition=2024 --crate-type=cdylib --crate-name=outpace_shim -Cpanic=abort -Copt-level=3 \
+    -Cstrip=symbols -Ctarget-feature=-crt-static -Clink-arg=-nostdlib -Clink-arg=-nostartfiles -Clink-arg=-Wl,-z,now \
+    -Clink-arg=-Wl,-Bsymbolic";
+
 fn build(output: &PathBuf) -> Result<(), String> {
     let (system, processor) = (
         variable("CARGO_CFG_TARGET_OS"),
@@ -29,43 +35,16 @@ fn build(output: &PathBuf) -> Result<(), String> {
     }
     let mut compiler = Command::new(variable("RUSTC"));
     compiler
-        .args([
-            "--edition",
-            "2024",
-            "--crate-type",
-            "cdylib",
-            "--crate-name",
-            "outpace_shim",
-        ])
-        .args([
-            "--target",
-            &variable("TARGET"),
-            "-C",
-            "panic=abort",
-            "-C",
-            "opt-level=3",
-        ])
-        .args(["-C", "strip=symbols", "-C", "target-feature=-crt-static"])
-        .args([
-            "-C",
-            "link-arg=-nostdlib",
-            "-C",
-            "link-arg=-nostartfiles",
-            "-C",
-            "link-arg=-Wl,-z,now",
-            // Libraries that are loaded before it may have functions of these names, too.
-            "-C",
-            "link-arg=-Wl,-Bsymbolic",
-        ])
-        .arg("-o")
+        .args(FLAGS.split(' '))
+        .args(["--target", &variable("TARGET"), "-o"])
         .arg(output)
         .arg("shim/shim.rs");
     if variable("CARGO_CFG_TARGET_ENV") == "musl" {
         // Not its start files, either.
-        compiler.args(["-C", "link-self-contained=no"]);
+        compiler.arg("-Clink-self-contained=no");
     }
     if let Ok(linker) = env::var("RUSTC_LINKER") {
-        compiler.arg("-C").arg(format!("linker={linker}"));
+        compiler.arg(format!("-Clinker={linker}"));
     }
     let result = compiler.output().map_err(|error| error.to_string())?;
     if result.status.success() {

@@ -14,18 +14,17 @@ pub(crate) struct Screen {
 impl Screen {
     /// The screen that stdout writes to; 80 columns without colour when that is not a terminal.
     pub(crate) fn of_stdout() -> Self {
-        Self::of(&io::stdout()).unwrap_or(Self {
-            columns: 80,
-            colour: false,
-        })
+        Self::of_stdout_or(80)
     }
 
     /// The same, but with lines of any length where stdout is no terminal: another program reads them.
     pub(crate) fn of_stdout_or_endless() -> Self {
-        Self::of(&io::stdout()).unwrap_or(Self {
-            columns: usize::MAX,
-            colour: false,
-        })
+        Self::of_stdout_or(usize::MAX)
+    }
+
+    fn of_stdout_or(columns: usize) -> Self {
+        let colour = false;
+        Self::of(&io::stdout()).unwrap_or(Self { columns, colour })
     }
 
     /// The screen that a stream writes to, if it is a terminal.
@@ -33,14 +32,11 @@ impl Screen {
         if !stream.is_terminal() {
             return None;
         }
-        let columns = rustix::termios::tcgetwinsize(stream).map_or(0, |size| size.ws_col);
+        let size = rustix::termios::tcgetwinsize(stream).ok();
+        let columns = size.map(|size| size.ws_col.into());
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         Some(Self {
-            columns: if columns == 0 {
-                80
-            } else {
-                usize::from(columns)
-            },
+            columns: columns.filter(|&columns| columns > 0).unwrap_or(80),
             colour: !set("NO_COLOR") && obeys(),
         })
     }

@@ -14,7 +14,7 @@ use tracing_appender::non_blocking::NonBlockingBuilder;
 use super::sources;
 use crate::bench::experiment::calls::note_quantiles;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Rung, Work};
+use crate::bench::experiment::{Experiment, Method, Origin, Rung, Work};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::rows::Row;
 use crate::bench::toolchain::{Source, SourceLanguage};
@@ -35,21 +35,22 @@ macro_rules! work {
 macro_rules! log_rungs {
     ($($origin:ident $name:literal, $about:literal, $kind:ident $how:ident;)*) => {
         &[$(
-            Rung::$origin($name, $about, work!($kind $how Hot)).told(&[("CASE", "hot")]),
-            Rung::$origin(
+            Rung::new($name, $about, origin!($origin), work!($kind $how Hot)).told(&[("CASE", "hot")]),
+            Rung::new(
                 concat!($name, "-cold"),
                 concat!($about, ", after 4 MiB of other memory"),
+                origin!($origin),
                 work!($kind $how Cold),
             )
             .told(&[("CASE", "cold")])
             .against("println-cold")
             .takes_long(),
-            Rung::$origin(concat!($name, "-time"), concat!($about, ", with the time of day"), work!($kind $how Time))
+            Rung::new(concat!($name, "-time"), concat!($about, ", with the time of day"), origin!($origin), work!($kind $how Time))
                 .told(&[("CASE", "time")])
                 .writes(timed)
                 .against("println-time")
                 .takes_long(),
-            Rung::$origin(concat!($name, "-threads"), concat!($about, ", in 4 threads"), work!($kind $how Threads))
+            Rung::new(concat!($name, "-threads"), concat!($about, ", in 4 threads"), origin!($origin), work!($kind $how Threads))
                 .told(&[("CASE", "threads")])
                 .threads(4)
                 .against("println-threads")

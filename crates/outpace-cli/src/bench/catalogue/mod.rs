@@ -29,13 +29,29 @@ macro_rules! programs_of {
     };
 }
 
-/// Rungs, a line each: where it comes from (a constructor of `Rung`), its name, the published seconds, the code, how it
-/// writes, and further facts by methods of `Rung`.
+/// The first word of a rung's line: where it comes from.
+macro_rules! origin {
+    (published $seconds:literal) => {
+        Origin::Published(Some($seconds))
+    };
+    (described) => {
+        Origin::Published(None)
+    };
+    (outpace) => {
+        Origin::Outpace
+    };
+    (added) => {
+        Origin::Added
+    };
+}
+
+/// Rungs, a line each: the origin, the name, the published seconds, the code, how it writes, and further facts by methods of
+/// `Rung`.
 macro_rules! rungs {
     ($($origin:ident $name:tt $($seconds:literal s)?: $runs:ident($work:expr), $about:tt $(.$more:ident($($with:expr),*))*;)*) => {{
-        use crate::bench::experiment::{Rung, Work};
+        use crate::bench::experiment::{Origin, Rung, Work};
         const RUNGS: &[Rung] = &[$(
-            Rung::$origin($name, $($seconds,)? $about, Work::$runs($work))$(.$more($($with),*))*
+            Rung::new($name, $about, origin!($origin $($seconds)?), Work::$runs($work))$(.$more($($with),*))*
         ),*];
         RUNGS
     }};

@@ -200,7 +200,13 @@ pub(crate) enum Work {
 }
 
 impl Rung {
-    const fn new(name: &'static str, about: &'static str, origin: Origin, work: Work) -> Self {
+    /// A rung that has none of the properties that the methods below give.
+    pub(crate) const fn new(
+        name: &'static str,
+        about: &'static str,
+        origin: Origin,
+        work: Work,
+    ) -> Self {
         Self {
             name,
             about,
@@ -217,31 +223,6 @@ impl Rung {
             is_relayed: false,
             takes_long: false,
         }
-    }
-
-    /// A rung from the literature with its figure.
-    pub(crate) const fn published(
-        name: &'static str,
-        seconds: f64,
-        about: &'static str,
-        work: Work,
-    ) -> Self {
-        Self::new(name, about, Origin::Published(Some(seconds)), work)
-    }
-
-    /// A rung from the literature that came without a figure.
-    pub(crate) const fn described(name: &'static str, about: &'static str, work: Work) -> Self {
-        Self::new(name, about, Origin::Published(None), work)
-    }
-
-    /// A rung of outpace itself.
-    pub(crate) const fn outpace(name: &'static str, about: &'static str, work: Work) -> Self {
-        Self::new(name, about, Origin::Outpace, work)
-    }
-
-    /// A rung for comparison, not published.
-    pub(crate) const fn added(name: &'static str, about: &'static str, work: Work) -> Self {
-        Self::new(name, about, Origin::Added, work)
     }
 }
 

@@ -23,12 +23,11 @@ impl Spread {
     pub(crate) fn of(values: impl IntoIterator<Item = u64>) -> Option<Self> {
         let mut values: Vec<u64> = values.into_iter().collect();
         values.sort_unstable();
-        let (min, max) = (*values.first()?, *values.last()?);
         Some(Self {
-            min,
+            min: *values.first()?,
             lower_quartile: (values.len() >= 4).then(|| values[values.len() / 4]),
-            median: median_of_sorted(&values),
-            max,
+            median: u64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2]),
+            max: *values.last()?,
             max_less_delay: None,
         })
     }
@@ -57,19 +56,14 @@ impl Ratio {
     /// The ratio of each value to its partner; `None` when no pair can be divided.
     pub(crate) fn paired(values: &[f64], baseline: &[f64]) -> Option<Self> {
         let pairs = values.iter().zip(baseline);
-        let mut ratios: Vec<f64> = pairs
-            .map(|(value, baseline)| value / baseline)
-            .filter(|ratio| ratio.is_finite())
-            .collect();
-        ratios.sort_unstable_by(f64::total_cmp);
-        let middle = ratios.len() / 2;
+        let ratios = sorted(
+            &pairs
+                .map(|(value, other)| value / other)
+                .collect::<Vec<_>>(),
+        );
         Some(Self {
             min: *ratios.first()?,
-            median: if ratios.len() % 2 == 1 {
-                ratios[middle]
-            } else {
-                f64::midpoint(ratios[middle - 1], ratios[middle])
-            },
+            median: middle(&ratios)?,
             max: *ratios.last()?,
         })
     }
@@ -88,14 +82,12 @@ impl ConfidenceInterval {
     /// (Conover, Practical Nonparametric Statistics, 3.2). Fewer than five values promise less; their extremes are
     /// moved apart by the distance between them. `None` of fewer than two, which have no noise.
     pub(crate) fn of_median(values: &[f64]) -> Option<Self> {
-        let mut values = values.to_vec();
-        values.retain(|value| value.is_finite());
-        values.sort_unstable_by(f64::total_cmp);
+        let values = sorted(values);
         let count = values.len();
         if count < 2 {
             return None;
         }
-        let middle = f64::midpoint(values[(count - 1) / 2], values[count / 2]);
+        let middle = middle(&values)?;
         let rank = ((count as f64 - 1.96 * (count as f64).sqrt()) / 2.0).max(0.0) as usize;
         let (mut low, mut high) = (values[rank], values[count - 1 - rank]);
         if count < 5 {
@@ -123,24 +115,23 @@ impl ConfidenceInterval {
     }
 }
 
-/// The median of values in any order; 0 of none.
-pub(crate) fn median(values: &[u64]) -> u64 {
+/// The finite ones of some values, in their order.
+pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut values = values.to_vec();
-    values.sort_unstable();
-    if values.is_empty() {
-        0
-    } else {
-        median_of_sorted(&values)
-    }
+    values.retain(|value| value.is_finite());
+    values.sort_unstable_by(f64::total_cmp);
+    values
 }
 
-fn median_of_sorted(values: &[u64]) -> u64 {
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        u64::midpoint(values[middle - 1], values[middle])
-    }
+/// The median of sorted values; `None` of none.
+pub(crate) fn middle(sorted: &[f64]) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    Some(f64::midpoint(sorted[last / 2], sorted[last.div_ceil(2)]))
+}
+
+/// The median of values in any order; 0 of none.
+pub(crate) fn median(values: &[u64]) -> u64 {
+    Spread::of(values.iter().copied()).map_or(0, |spread| spread.median)
 }
 
 /// The half-width of the noise around a median: the median distance from it, scaled so that it

@@ -114,6 +114,10 @@ fn frame_times(entry: &Entry<'_>) -> Vec<u64> {
 }
 
 impl Measurement for Drawing<'_> {
+    fn stage(&self) -> &Stage<'_> {
+        &self.stage
+    }
+
     fn plan(&mut self, entries: &mut [Entry<'_>]) {
         let runs = entries.len() * (self.stage.plan.warmup + self.stage.plan.runs);
         self.time = self.stage.plan.budget.div_f64(runs.max(1) as f64);
@@ -163,10 +167,6 @@ impl Measurement for Drawing<'_> {
     fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
         let times = frame_times(entry).into_iter().filter(|_| !self.stalled);
         times.map(|time| time as f64).collect()
-    }
-
-    fn baseline(&self, entry: &Entry<'_>) -> &'static str {
-        self.stage.experiment.baseline_of(entry.contestant.rung)
     }
 
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {

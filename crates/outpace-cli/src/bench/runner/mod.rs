@@ -27,13 +27,13 @@ use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::base_name;
 use crate::bench::results::rows::{Latency, Row, RowKind, ServerFigures};
-use crate::bench::results::stats::{Ratio, Spread, median};
+use crate::bench::results::stats::{self, Ratio, Spread, median};
 use crate::platform::{interrupts, scratch};
 use child::{Stopped, Trial};
 use contestant::Contestant;
 
 /// The extent of a measurement.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
     pub(crate) runs: usize,
     pub(crate) warmup: usize,
@@ -160,8 +160,10 @@ fn compared(trial: Trial) -> Result<(), String> {
         .map_err(|wrong| format!("wrong bytes: {wrong}"))
 }
 
-/// One kind of run, with its figures.
+/// One kind of run, with its figures. [`run`] calls the methods in this order.
 trait Measurement {
+    fn stage(&self) -> &Stage<'_>;
+
     /// Decides how much each contestant writes, and which cannot compete here.
     fn plan(&mut self, entries: &mut [Entry<'_>]);
 
@@ -177,14 +179,20 @@ trait Measurement {
     /// Called when all rounds are over.
     fn end(&self, _: &mut Entry<'_>) {}
 
-    /// The figures that ratios are of, one a run: the time of a message, or messages a second.
-    fn rates(&self, entry: &Entry<'_>) -> Vec<f64>;
-
-    /// The rung that a contestant's ratios are against.
-    fn baseline(&self, entry: &Entry<'_>) -> &'static str;
-
     /// Adds its figures, of one trial at least, to a row.
     fn fill(&self, entry: &Entry<'_>, row: &mut Row);
+
+    /// The rung that a contestant's ratios are against.
+    fn baseline(&self, entry: &Entry<'_>) -> &'static str {
+        self.stage().experiment.baseline_of(entry.contestant.rung)
+    }
+
+    /// The figures that ratios are of, one a run: by default the time of a message.
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
+        let messages = entry.messages.max(1) as f64;
+        let walls = entry.walls().into_iter();
+        walls.map(|wall| wall as f64 / messages).collect()
+    }
 
     /// Disturbances, each with a remedy.
     fn warnings(&self, _: &[Entry<'_>]) -> Vec<String> {
@@ -309,17 +317,15 @@ pub(crate) fn run(
             };
         }
     };
-    let terminal = stage.venue.terminal.clone();
-    let plan = stage.plan.clone();
     let mut measurement = stage.measurement(method);
-    measure(&mut *measurement, &mut entries, &plan, progress);
+    measure(&mut *measurement, &mut entries, progress);
     // An interruption may have come before anything was known of a contestant.
     let known = entries
         .iter()
         .filter(|entry| !entry.competes() || !entry.trials.is_empty());
     let rows = known.map(|entry| {
         let mut row = row(entry);
-        row.terminal.clone_from(&terminal);
+        (row.terminal).clone_from(&measurement.stage().venue.terminal);
         if !entry.trials.is_empty() {
             measurement.fill(entry, &mut row);
         }
@@ -336,9 +342,9 @@ pub(crate) fn run(
 fn measure(
     measurement: &mut dyn Measurement,
     entries: &mut [Entry<'_>],
-    plan: &Plan,
     progress: &mut dyn FnMut(&str, f64),
 ) {
+    let plan = &measurement.stage().plan;
     let (warmup, rounds) = (plan.warmup, plan.warmup + plan.runs);
     let steps = (entries.len() * (rounds + 2)).max(1) as f64;
     let mut step = 0.0;
@@ -359,7 +365,7 @@ fn measure(
     }
     measurement.begin(entries);
     for round in 0..rounds {
-        if plan.is_over_in(Duration::ZERO) {
+        if measurement.stage().plan.is_over_in(Duration::ZERO) {
             break;
         }
         for index in order(entries.len(), round, warmup) {
@@ -394,19 +400,15 @@ fn order(contestants: usize, round: usize, warmup: usize) -> Vec<usize> {
 /// fastest is taken.
 fn compare(measurement: &dyn Measurement, entries: &[Entry<'_>], entry: &Entry<'_>, row: &mut Row) {
     let baseline = measurement.baseline(entry);
-    let middle = |rates: &[f64]| {
-        let mut rates = rates.to_vec();
-        rates.sort_unstable_by(f64::total_cmp);
-        rates[rates.len() / 2]
-    };
+    let middle = |rates: &[f64]| stats::middle(&stats::sorted(rates));
     let best = entries
         .iter()
         .filter(|other| base_name(&other.contestant.name) == baseline)
         .filter(|other| other.connections == entry.connections)
         .map(|other| (&other.contestant.name, measurement.rates(other)))
-        .filter(|(_, rates)| !rates.is_empty())
-        .min_by(|(_, one), (_, other)| middle(one).total_cmp(&middle(other)));
-    let Some((name, rates)) = best else { return };
+        .filter_map(|(name, rates)| Some((middle(&rates)?, name, rates)))
+        .min_by(|(one, ..), (other, ..)| one.total_cmp(other));
+    let Some((_, name, rates)) = best else { return };
     row.ratio = Ratio::paired(&measurement.rates(entry), &rates);
     if row.ratio.is_some() {
         row.baseline = Some(name.clone());

@@ -88,6 +88,10 @@ fn write_calls() -> Option<u64> {
 }
 
 impl Measurement for Programs<'_> {
+    fn stage(&self) -> &Stage<'_> {
+        &self.stage
+    }
+
     /// As many lines for each as take long enough: a line costs 100x more in one language than in another.
     fn plan(&mut self, entries: &mut [Entry<'_>]) {
         let plan = &self.stage.plan;
@@ -141,15 +145,6 @@ impl Measurement for Programs<'_> {
             let reason = "printing took no longer than starting varies: end other programs, or use more --messages";
             entry.failed = Some(reason.to_owned());
         }
-    }
-
-    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
-        let time = |trial: &Trial| trial.report.wall_ns as f64 / entry.messages.max(1) as f64;
-        entry.trials.iter().map(time).collect()
-    }
-
-    fn baseline(&self, entry: &Entry<'_>) -> &'static str {
-        self.stage.experiment.baseline_of(entry.contestant.rung)
     }
 
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {

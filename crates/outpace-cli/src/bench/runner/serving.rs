@@ -162,6 +162,10 @@ impl<'a> Serving<'a> {
 }
 
 impl Measurement for Serving<'_> {
+    fn stage(&self) -> &Stage<'_> {
+        &self.stage
+    }
+
     fn plan(&mut self, entries: &mut [Entry<'_>]) {
         let fed_like = self.server.fed_like;
         let is_modelled = entries
@@ -313,7 +317,7 @@ fn under_load(
 /// As often as a helper thread writes.
 const FEED_EVERY: Duration = Duration::from_millis(4);
 
-/// Writes messages to a terminal at a rate, in bytes a second.
+/// Writes messages to a terminal at a rate, in bytes a second; the last of them when the time is over.
 fn feed_at(
     terminal: &mut impl Write,
     rate: u64,
@@ -323,8 +327,9 @@ fn feed_at(
     let begun = Instant::now();
     let mut text = Vec::new();
     let (mut index, mut fed) = (0, 0.0);
-    while begun.elapsed() < time {
-        let due = rate as f64 * begun.elapsed().as_secs_f64();
+    loop {
+        let elapsed = begun.elapsed().min(time);
+        let due = rate as f64 * elapsed.as_secs_f64();
         text.clear();
         while fed + (text.len() as f64) < due {
             message(index, &mut text);
@@ -332,9 +337,11 @@ fn feed_at(
         }
         terminal.write_all(&text)?;
         fed += text.len() as f64;
+        if elapsed == time {
+            return Ok(());
+        }
         std::thread::sleep(FEED_EVERY);
     }
-    Ok(())
 }
 
 /// Every request has its line, once and in order, or is counted as dropped.
@@ -435,6 +442,7 @@ mod tests {
             fed: 0,
         };
         feed_at(&mut terminal, 1_000_000, Duration::from_millis(20), message).unwrap();
-        assert!(terminal.fed > 0 && terminal.fed.is_multiple_of(7));
+        // All of it, in whole messages.
+        assert_eq!(terminal.fed, 20_000_usize.next_multiple_of(7));
     }
 }

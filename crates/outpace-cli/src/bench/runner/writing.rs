@@ -270,6 +270,10 @@ impl<'a> Writing<'a> {
 }
 
 impl Measurement for Writing<'_> {
+    fn stage(&self) -> &Stage<'_> {
+        &self.stage
+    }
+
     fn plan(&mut self, entries: &mut [Entry<'_>]) {
         let messages = self.suitable_messages(entries);
         entries
@@ -336,10 +340,6 @@ impl Measurement for Writing<'_> {
         let time =
             |trial: &Trial| trial.report.wall_ns as f64 / self.messages(entry, trial).max(1) as f64;
         entry.trials.iter().map(time).collect()
-    }
-
-    fn baseline(&self, entry: &Entry<'_>) -> &'static str {
-        self.stage.experiment.baseline_of(entry.contestant.rung)
     }
 
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {

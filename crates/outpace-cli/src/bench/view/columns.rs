@@ -111,9 +111,9 @@ fn work(unit: &str, rows: &[&Row]) -> Vec<FigureColumn> {
             // Only where it says something that the wall time does not.
             (caller < wall / 2).then(|| row.per_message(row.caller_ns).map(duration))?
         };
-        "p99", 3 => |row, _| Some(duration(row.calls()?.p99 as f64));
-        "p99.9", 1 => |row, _| Some(duration(row.calls()?.p99_9? as f64));
-        "longest", 2 => |row, _| Some(duration(row.calls()?.max as f64));
+        "p99", 3 => |row, _| time(row.calls()?.p99);
+        "p99.9", 1 => |row, _| time(row.calls()?.p99_9?);
+        "longest", 2 => |row, _| time(row.calls()?.max);
         "delivered", 4 => |row, _| {
             let (wall, delivered) = (row.wall_ns?.median, row.delivered_ns?.median);
             (delivered > wall + wall / 4)
@@ -148,9 +148,6 @@ fn requests() -> Vec<FigureColumn> {
     fn log_call(row: &Row) -> Option<Latency> {
         row.server()?.log_call_ns
     }
-    fn time(ns: u64) -> Option<String> {
-        Some(duration(ns as f64))
-    }
     fn bytes(count: Option<u64>) -> Option<String> {
         let count = count.filter(|&count| count > 0)?;
         Some(format!("{} kB", significant(count as f64 / 1e3)))
@@ -160,7 +157,7 @@ fn requests() -> Vec<FigureColumn> {
         "requests/s", 0 => |row, _| Some(grouped(row.server()?.requests_per_second?.median));
         "spread", 0 => spread;
         "share", 0 => |row, _| Some(times(row.ratio?.median));
-        "processor", 1 => |row, _| Some(duration(row.cpu_ns?.median as f64));
+        "processor", 1 => |row, _| time(row.cpu_ns?.median);
         "answer", 2 => |row, _| time(answer(row)?.median);
         "p99", 3 => |row, _| time(answer(row)?.p99);
         "max", 3 => |row, _| time(answer(row)?.max);
@@ -198,10 +195,10 @@ fn frames() -> Vec<FigureColumn> {
         "writes", 2 => |row, _| Some(significant(row.writes? as f64 / row.frames()?.frames_presented.max(1) as f64));
         "processor", 1 => |row, _| processor(row).map(duration);
         "ratio", 2 => |row, baseline| share(row, baseline, processor);
-        "draw call", 3 => |row, _| Some(duration(draw_call(row)?.median as f64));
-        "max", 0 => |row, _| Some(duration(draw_call(row)?.max as f64));
-        "less delay", 1 => |row, _| Some(duration(draw_call(row)?.max_less_delay? as f64));
-        "machine", 2 => |row, _| Some(duration(draw_call(row)?.machine_max? as f64));
+        "draw call", 3 => |row, _| time(draw_call(row)?.median);
+        "max", 0 => |row, _| time(draw_call(row)?.max);
+        "less delay", 1 => |row, _| time(draw_call(row)?.max_less_delay?);
+        "machine", 2 => |row, _| time(draw_call(row)?.machine_max?);
         "memory", 2 => |row, _| Some(format!("{} KiB", grouped(row.frames()?.memory_bytes? >> 10)));
         "skipped", 3 => |row, _| Some(row.frames()?.frames_skipped).filter(|&skipped| skipped > 0).map(grouped);
     }
@@ -217,10 +214,15 @@ fn terminal() -> Vec<FigureColumn> {
             let figures = row.terminal_figures().filter(|it| it.consumed_per_second.is_some())?;
             Some(rate(figures.written_per_second))
         };
-        "an answer", 0 => |row, _| Some(duration(row.terminal_figures()?.report_ns?.median as f64));
-        "max", 2 => |row, _| Some(duration(row.terminal_figures()?.report_ns?.max as f64));
+        "an answer", 0 => |row, _| time(row.terminal_figures()?.report_ns?.median);
+        "max", 2 => |row, _| time(row.terminal_figures()?.report_ns?.max);
         "processor", 3 => |row, _| processor(row).map(duration);
     }
+}
+
+/// A time of a latency.
+fn time(ns: u64) -> Option<String> {
+    Some(duration(ns as f64))
 }
 
 /// Bytes a second.
@@ -420,10 +422,7 @@ fn arrivals(texts: &[Passage], rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) 
 fn programs(rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
     let ran = |name: &str| rows.iter().find(|row| row.rung == name && row.ran());
     let cost = |name: &str| ran(name).and_then(|row| row.wall_per_message());
-    let writes = |name: &str| {
-        let row = ran(name)?;
-        Some(row.writes? as f64 / row.messages.max(1) as f64)
-    };
+    let writes = |name: &str| ran(name)?.writes_per_message();
     let headings = [
         ("rung", 0),
         ("buffer", 0),

@@ -48,34 +48,21 @@ impl Headline {
             equals => format!(" (and {equals} more)"),
         };
         let short = format!("{start}{equals}{figure}");
-        let factor = self.faster.as_ref().map(|(factor, _)| times(*factor));
         let whole = [vec![format!("{start}{figure}")], self.against()].concat();
-        let forms = [
-            whole.join(", "),
-            match &self.faster {
-                Some((factor, other)) => {
-                    format!("{short}, {} faster than {other}", times(*factor))
-                }
-                None => short.clone(),
-            },
-            factor.map_or_else(
-                || short.clone(),
-                |factor| format!("{short}, {factor} faster"),
-            ),
-            short,
-        ];
-        let fits = |form: &String| form.chars().count() <= columns;
-        let last = forms.len() - 1;
-        let chosen = forms.iter().position(fits).unwrap_or(last);
-        let chosen = &forms[chosen];
-        if fits(chosen) {
-            return chosen.clone();
+        let mut forms = vec![whole.join(", ")];
+        if let Some((factor, other)) = &self.faster {
+            let faster = format!("{short}, {} faster", times(*factor));
+            forms.extend([format!("{faster} than {other}"), faster]);
         }
-        chosen
+        let cut = short
             .chars()
             .take(columns.saturating_sub(1))
             .chain(['…'])
-            .collect()
+            .collect();
+        forms.push(short);
+        let mut forms = forms.into_iter();
+        let fits = |form: &String| form.chars().count() <= columns;
+        forms.find(fits).unwrap_or(cut)
     }
 }
 

@@ -31,40 +31,31 @@ impl Bench {
             (given, _) => given.to_vec(),
         };
         let servers = choice.rungs.len() * connections.len();
-        let default_runs = match method {
-            Method::Programs if self.quick => 2,
-            Method::Arrival(_) | Method::Programs => 3,
-            Method::Requests(_) => runner::runs_within(budget, servers, self.quick),
-            Method::Timed(_) if self.quick => 2,
-            Method::Timed(_) => 3,
-            Method::Frames if self.quick => 3,
-            _ if self.quick => 5,
-            _ => 10,
+        let runs = match (method, self.quick) {
+            (Method::Programs | Method::Timed(_), true) => 2,
+            (Method::Programs | Method::Timed(_), false) | (Method::Arrival(_), _) => 3,
+            (Method::Requests(_), quick) => runner::runs_within(budget, servers, quick),
+            (Method::Frames, true) => 3,
+            (Method::Work | Method::Process | Method::Terminal, true) => 5,
+            (_, false) => 10,
         };
+        // Verifying warms the others up.
+        let warms_up = matches!(method, Method::Work | Method::Process | Method::Terminal);
         let pause = match (self.slow, self.quick) {
             (true, _) => 1_000,
             (false, true) => 12,
             (false, false) => 100,
-        };
-        let default_warmup = match method {
-            // Verifying warms up.
-            Method::Arrival(_)
-            | Method::Requests(_)
-            | Method::Timed(_)
-            | Method::Frames
-            | Method::Programs => 0,
-            Method::Work | Method::Process | Method::Terminal => usize::from(!self.quick),
         };
         let size = match method {
             Method::Frames if !self.quick => Size {
                 columns: 200,
                 rows: 60,
             },
-            _ => Size::USUAL,
+            _ => Size::default(),
         };
         Plan {
-            runs: self.runs.map_or(default_runs, usize::from),
-            warmup: self.warmup.map_or(default_warmup, usize::from),
+            runs: self.runs.map_or(runs, usize::from),
+            warmup: (self.warmup).map_or(usize::from(warms_up && !self.quick), usize::from),
             budget,
             messages: self.messages,
             connections,
@@ -147,12 +138,7 @@ impl Bench {
             // Dozens of programs, each started a dozen times, however short the time is.
             Method::Programs if self.quick => 8,
             Method::Requests(_) | Method::Frames => 3,
-            Method::Work
-            | Method::Process
-            | Method::Terminal
-            | Method::Programs
-            | Method::Arrival(_)
-            | Method::Timed(_) => 1,
+            _ => 1,
         }
     }
 }

@@ -169,10 +169,7 @@ fn is_temporary(error: &io::Error) -> bool {
 /// The length of the head at the front, with the empty line that ends it.
 fn head_length(received: &[u8]) -> Option<usize> {
     let end = b"\r\n\r\n";
-    let at = received
-        .windows(end.len())
-        .position(|window| window == end)?;
-    Some(at + end.len())
+    Some(memchr::memmem::find(received, end)? + end.len())
 }
 
 impl<'a> RequestHead<'a> {
