@@ -211,7 +211,7 @@ fn imports_within_the_shim_point_down() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("shim");
     let level = |name: &str| SHIM.iter().position(|level| level.contains(&name));
     for path in files(&directory) {
-        // What is a processor's own is a part of the module of that name.
+        // A file for one processor is a part of the module of that name.
         let here = match path.file_stem().unwrap().to_str().unwrap() {
             // The root.
             "shim" => continue,

@@ -50,7 +50,7 @@ fn stall() -> u64 {
 enum Target {
     AtMost(f64),
     AtLeast(f64),
-    /// A control, which says what the row above it could be.
+    /// A control, which shows the best that the row above it could be.
     None,
 }
 
@@ -437,7 +437,7 @@ fn half_a_million(name: &str) -> Option<String> {
     }
     let mut words = program.run.clone();
     if words[0] == "python3" {
-        // What is found by this name may be a script that starts it (pyenv's).
+        // The program of this name may be a script that starts another (pyenv's).
         let asks = ["-c", "import sys; print(sys.executable)"];
         let output = Command::new("python3").args(asks).output().unwrap();
         words[0] = String::from_utf8(output.stdout).unwrap().trim().to_owned();
@@ -498,7 +498,7 @@ fn programs_in_xterm_do_not_wait_for_it_under_run() {
             .spawn()
             .unwrap();
         let time = own_time(command, &from);
-        // What is still to be shown is of no interest.
+        // The rest of its output is of no interest.
         let _ = xterm.kill();
         xterm.wait().unwrap();
         time
@@ -638,7 +638,7 @@ fn lines_lost(writer: &str, victim: Victim, round: usize) -> f64 {
     let count = fs::read(&counter).unwrap();
     fs::remove_file(&counter).unwrap();
     let count = u64::from_ne_bytes(*count.first_chunk().unwrap());
-    // Not the first of them only: what was lost may lie in between.
+    // All of them: lost lines may lie in between.
     let text = scripted::text(&shown);
     let numbers = text
         .split_terminator("\r\n")

@@ -1,5 +1,5 @@
-//! `outpace bench`: what an experiment is (`experiment`), all there are (`catalogue`), how they are measured
-//! (`runner`), where the bytes go (`destination`), what is known afterwards (`results`) and how it is shown (`view`).
+//! `outpace bench`: experiments (`experiment`, and all of them in `catalogue`), their measurement (`runner`) at
+//! destinations (`destination`), rows of figures (`results`) and tables of them (`view`).
 
 pub(crate) mod catalogue;
 pub(crate) mod destination;

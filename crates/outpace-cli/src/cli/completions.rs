@@ -29,8 +29,8 @@ impl Action for Completions {
     }
 }
 
-/// Stands in clap's scripts for a function that knows experiments and, behind a slash, their rungs, of which there are
-/// hundreds.
+/// A placeholder in clap's scripts for a call of a function. It completes experiments and, behind a slash, their hundreds of
+/// rungs.
 const RUNGS: &str = "OUTPACE_RUNGS";
 
 /// The arguments that name experiments or rungs.
@@ -47,7 +47,7 @@ fn script(shell: Shell) -> String {
         }
         Shell::Zsh => {
             let script = script.replace(&format!("({RUNGS})"), "_outpace_rungs");
-            // Its first line names the command for zsh, and its last lines call the functions above them.
+            // The first line names the command for zsh, and the last lines call the functions above.
             let (first, rest) = script.split_once('\n').unwrap_or((&script, ""));
             format!("{first}\n{}{rest}", in_zsh())
         }
@@ -92,7 +92,7 @@ fn rungs() -> Vec<(&'static str, String)> {
     rungs.collect()
 }
 
-/// Experiments, and again with a slash, behind which their rungs are completed.
+/// Experiments without and with a slash. Behind the slash their rungs are completed.
 fn experiments() -> String {
     let names = ALL
         .iter()

@@ -16,7 +16,7 @@ use crate::user::failure::{Outcome, require_proc};
 use crate::user::output::print;
 use crate::user::progress::Progress;
 use crate::user::quantity::{duration, times, times_in_words};
-use crate::user::screen::{Screen, obeys};
+use crate::user::screen::{Screen, takes_escapes};
 
 const EXPERIMENT: &str = "lines";
 
@@ -28,7 +28,7 @@ const COLUMNS: [(&str, &str); 3] = [
 ];
 
 /// The destinations, their names in the table, and the time for each.
-const PLACES: [(Destination, &str, Duration); 4] = [
+const DESTINATIONS: [(Destination, &str, Duration); 4] = [
     (
         Destination::Null,
         "the null device",
@@ -66,10 +66,10 @@ const NEXT: [(&str, &str); 3] = [
 const LABEL: usize = 31;
 const CELL: usize = 12;
 
-/// The longest that a first look may take, whatever the terminal.
+/// The limit of a first look, also on a slow terminal.
 const LIMIT: Duration = Duration::from_secs(9);
 
-/// Measures and prints, a line as soon as it is known.
+/// Measures, and prints each line as soon as its figures are there.
 pub(crate) fn look() -> Outcome {
     require_proc()?;
     let until = Instant::now() + LIMIT;
@@ -85,7 +85,7 @@ pub(crate) fn look() -> Outcome {
     let names = COLUMNS.map(|(_, name)| format!("{name:>CELL$}")).concat();
     let shown = std::io::stdout().is_terminal();
     let announced = screen.paragraph(
-        if shown && obeys() {
+        if shown && takes_escapes() {
             "Prints lines for up to 10 s, on this terminal to another page of it."
         } else {
             "Prints lines for up to 10 s."
@@ -101,7 +101,7 @@ pub(crate) fn look() -> Outcome {
 
     let mut rows: Vec<Row> = Vec::new();
     let progress = Progress::new();
-    for (to, label, budget) in &PLACES {
+    for (to, label, budget) in &DESTINATIONS {
         if *to == Destination::Tty && !shown {
             continue;
         }
@@ -193,8 +193,8 @@ fn conclusion(rows: &[Row]) -> String {
         };
         let slowest = figures.compare("println", rung, to);
         sentences.push(
-            if let Some(unsettled) =
-                slowest.and_then(|slowest| slowest.unsettled("println!", name, place(to)))
+            if let Some(unsettled) = slowest
+                .and_then(|slowest| slowest.unsettled("println!", name, destination_in_words(to)))
             {
                 unsettled
             } else if println > best * 1.25 {
@@ -221,14 +221,14 @@ fn conclusion(rows: &[Row]) -> String {
                 "outpace takes {} of a BufWriter there, which shows nothing before it is full.",
                 times(ratio)
             )),
-            Compared::Open(_) => compared.unsettled("outpace", "a BufWriter", place(terminal)),
+            Compared::Open(_) => compared.unsettled("outpace", "a BufWriter", destination_in_words(terminal)),
         });
     }
     sentences.join(" ")
 }
 
 /// A destination in a sentence.
-fn place(to: &str) -> &'static str {
+fn destination_in_words(to: &str) -> &'static str {
     match to {
         "pipe" => "a pipe",
         "tty" => "this terminal",
@@ -290,7 +290,7 @@ mod tests {
             .collect();
         let rows = rows_of(EXPERIMENT, &figures);
         let mut text = "title\nmachine\nsecond line of it\n\nnames\n".to_owned();
-        for (to, label, _) in &PLACES {
+        for (to, label, _) in &DESTINATIONS {
             text += &line(label, &to.to_string(), &rows, screen);
         }
         text += &ending(&rows, screen);

@@ -35,7 +35,7 @@ impl Action for Man {
     }
 }
 
-/// The program's page with one section for each subcommand: all of it in one place.
+/// The program's page, with one section for each subcommand.
 fn page() -> io::Result<Vec<u8>> {
     let mut program = command_line().disable_help_subcommand(true);
     program.build();
@@ -68,7 +68,7 @@ fn page_of(name: &str) -> Option<io::Result<Vec<u8>>> {
     let subcommand = program.find_subcommand(name)?.clone();
     let mut page = Vec::new();
     let named = subcommand
-        // Names of commands live as long as the program.
+        // clap takes only names that live as long as the program.
         .name(&*format!("outpace-{name}").leak())
         .bin_name(format!("outpace {name}"));
     Some(Page::new(named).render(&mut page).map(|()| page))

@@ -77,7 +77,7 @@ pub(crate) fn command_line() -> Command {
         .subcommands(subcommands)
 }
 
-/// Has a negative number be an option's value, so that the option's parser tells the error.
+/// Lets a negative number be an option's value: then the option's own parser names the error.
 fn negative_values(argument: Arg) -> Arg {
     let has_value = !argument.is_positional() && argument.get_action().takes_values();
     argument.allow_negative_numbers(has_value)
@@ -130,7 +130,7 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
         };
     }
     let text = |kind| text(&error, kind);
-    // `--runs <N>` and the value are told apart: the object is what the user typed.
+    // clap gives `--runs <N>` and the value apart. The object of the error is the text that was typed.
     let argument = text(ContextKind::InvalidArg).or_else(|| text(ContextKind::InvalidSubcommand));
     let value = text(ContextKind::InvalidValue);
     let rendered = error.to_string();
@@ -173,7 +173,7 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             return Failure::usage(option(&argument), format!("cannot be used with {other}"))
                 .remedy("leave one of them out");
         }
-        // clap's sentences would say the object again.
+        // clap's own sentences repeat the object.
         (ErrorKind::InvalidSubcommand, Some(argument), _) => (argument, "no such command"),
         (ErrorKind::UnknownArgument, Some(argument), _) if argument.starts_with('-') => {
             (argument, "no such option")
@@ -201,7 +201,7 @@ fn remedy(error: &clap::Error, subcommand: &str, typed: &str) -> String {
     }
 }
 
-/// The name that was meant by a word that is none: of a command, of an option, or of a value.
+/// The name nearest to an unknown word: of a command, of an option, or of a value.
 fn near(error: &clap::Error, subcommand: &str, typed: &str) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
@@ -221,7 +221,7 @@ fn near(error: &clap::Error, subcommand: &str, typed: &str) -> Option<String> {
     }
 }
 
-/// A value that clap has noted of an error.
+/// A detail that clap keeps with an error.
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     match error.get(kind)? {
         ContextValue::String(text) if !text.is_empty() => Some(text.clone()),
@@ -231,7 +231,7 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
-/// The arguments that a subcommand lacks, and its usage.
+/// The argument that a subcommand needs, with an example.
 fn missing(subcommand: &str, argument: &str) -> Option<(&'static str, &'static str)> {
     Some(match (subcommand, argument) {
         ("trace", "<CMD>...") => (

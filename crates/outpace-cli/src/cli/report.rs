@@ -41,7 +41,7 @@ impl Action for Report {
             [only] => again(only),
             _ => compared(&files),
         };
-        // Before the tables: below them its failure would hardly be seen.
+        // Before the tables, which would hide an error above them.
         if let Some(path) = &self.export_html {
             let cards = match &files[..] {
                 [only] => html::cards(catalogue::ALL, &only.results.rows),
@@ -60,23 +60,23 @@ impl Action for Report {
     }
 }
 
-/// The blocks of the bench's own report.
+/// The blocks that the bench itself showed.
 fn again(file: &Named) -> Vec<Block> {
     let rows = &file.results.rows;
     let mut blocks = vec![Block::Origin(file.results.origin())];
-    let places = comparison::places(rows);
-    for (index, &(name, to)) in places.iter().enumerate() {
+    let all = comparison::series_of(rows);
+    for (index, &(name, to)) in all.iter().enumerate() {
         let Ok(experiment) = catalogue::find(name) else {
             let reason = format!("{name} to {to}: an experiment of another version of outpace");
             blocks.push(Block::Warning(reason));
             continue;
         };
-        let first = index == 0 || places[index - 1].0 != name;
+        let first = index == 0 || all[index - 1].0 != name;
         if first {
             blocks.push(Block::Heading(experiment));
         }
         blocks.push(Block::Table(columns::table(experiment, to, rows)));
-        let last = places.get(index + 1).is_none_or(|(next, _)| *next != name);
+        let last = all.get(index + 1).is_none_or(|(next, _)| *next != name);
         if last {
             blocks.extend(columns::together(experiment, rows).map(Block::Table));
             blocks.push(Block::Conclusion((experiment.conclusion)(&Figures::new(
@@ -98,16 +98,16 @@ fn compared(files: &[Named]) -> Vec<Block> {
         ));
     }
     let mut last = None;
-    for place in comparison::places(&files[0].results.rows) {
-        let Some(table) = comparison::table_of(files, place, yardstick) else {
+    for series in comparison::series_of(&files[0].results.rows) {
+        let Some(table) = comparison::table_of(files, series, yardstick) else {
             continue;
         };
-        if last != Some(place.0)
-            && let Ok(experiment) = catalogue::find(place.0)
+        if last != Some(series.0)
+            && let Ok(experiment) = catalogue::find(series.0)
         {
             blocks.push(Block::Heading(experiment));
         }
-        last = Some(place.0);
+        last = Some(series.0);
         blocks.push(Block::Table(table));
     }
     blocks.push(Block::Closing(comparison::conclusion(files, yardstick)));

@@ -65,7 +65,7 @@ impl Action for WriteRung {
 }
 
 /// Runs a rung for a bench without the argument parser, so that its process is no heavier than a small program's.
-/// `None` of any other command line, which is for the parser.
+/// `None`: any other command line, for the parser.
 pub(crate) fn directly(arguments: &[OsString]) -> Option<Outcome> {
     let arguments: Vec<&str> = arguments
         .iter()
@@ -100,7 +100,7 @@ fn here(name: &str, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcom
             std::fs::write(path, report).map_err(failed)?;
         }
         None => {
-            // Without a reader it ends as other programs do.
+            // Without a reader SIGPIPE ends it, as it ends other programs.
             signals::set_default(libc::SIGPIPE);
             let mut span = span;
             work(&mut span).map_err(failed)?;

@@ -56,7 +56,7 @@ impl StandardStream {
         }
     }
 
-    /// A descriptor of our own on it, without a buffer.
+    /// A duplicate of the descriptor, without a buffer.
     pub(crate) fn open(self) -> io::Result<File> {
         Ok(self.descriptor().try_clone_to_owned()?.into())
     }
@@ -120,7 +120,7 @@ pub(crate) struct DrawCost {
     pub(crate) bytes: u64,
     pub(crate) writes: u64,
     pub(crate) skipped: u64,
-    /// In write calls; unknown of outpace's backend, which has a thread of its own for them.
+    /// The time in write calls. Unknown for outpace's backend, whose thread makes them.
     pub(crate) in_write: Duration,
 }
 

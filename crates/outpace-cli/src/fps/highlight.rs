@@ -20,8 +20,8 @@ pub(crate) enum Highlight {
     Written,
 }
 
-/// Knows which cells a backend sends. For outpace that takes a second terminal, which is never shown, since the colours
-/// change the cells that are sent; crossterm sends the cells that differ from the frame before.
+/// Knows which cells a backend sends. crossterm's sends those that differ from the frame before. For outpace's it takes a second
+/// terminal, which is never shown: the colours change the cells that the first one is sent.
 pub(crate) enum Witness {
     Crossterm(Buffer),
     Outpace(Box<Terminal<OutpaceBackend>>),

@@ -216,7 +216,7 @@ fn confirm(stream: StandardStream) -> io::Result<()> {
     stream.open()?.write_all(answer::WHERE_IS_THE_CURSOR)?;
     // The stream itself may be open for writing only.
     let input = File::open("/dev/tty")?;
-    if answer::hear(&input, ANSWER, |answer| answer.contains(&b'R'))? {
+    if answer::read_answer(&input, ANSWER, |answer| answer.contains(&b'R'))? {
         return Ok(());
     }
     let text = "the terminal never confirmed the last frame";

@@ -1,4 +1,4 @@
-//! A terminal's answers to what it is asked.
+//! Questions to a terminal, and its answers.
 
 use super::interrupts;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,12 +16,12 @@ pub(crate) fn has_caught_up(
     limit: Duration,
 ) -> io::Result<bool> {
     terminal.write_all(WHERE_IS_THE_CURSOR)?;
-    hear(terminal, limit, |answer| answer.contains(&b'R'))
+    read_answer(terminal, limit, |answer| answer.contains(&b'R'))
 }
 
-/// Reads what a terminal answers until that is enough; returns false where it is silent. After an interruption the
-/// answer is of no interest, but a shell would take one that comes later for keys.
-pub(crate) fn hear(
+/// Reads a terminal's answer until it is enough; returns false if the terminal is silent. Reads on for a moment after an
+/// interruption: a shell would take a late answer for keys.
+pub(crate) fn read_answer(
     mut terminal: impl AsFd + Read,
     limit: Duration,
     mut is_enough: impl FnMut(&[u8]) -> bool,

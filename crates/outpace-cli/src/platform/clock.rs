@@ -63,8 +63,8 @@ impl<T: Display> Delay<T> {
         self.ns()
     }
 
-    /// The growth of the delay up to the last look. 0 if another thread has become the process since (exec(2)) and
-    /// has waited for less.
+    /// The growth of the delay up to the last look. 0 if another thread, which has waited for less, has become the process
+    /// since (exec(2)).
     pub(crate) fn ns(&self) -> u64 {
         self.last.1.saturating_sub(self.before.1)
     }
@@ -104,8 +104,8 @@ pub(crate) fn local_time(seconds: u64) -> String {
 #[allow(unsafe_code)]
 pub(crate) fn children_ns() -> (u64, u64) {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: getrusage(2) writes one `rusage` to the pointer, which is valid for that, and every
-    // bit pattern of its integers is a value, so that it is initialised whether the call fails.
+    // SAFETY: getrusage(2) writes one `rusage` to the pointer, which is valid for that. Zeroes are a value of its integers:
+    // it is initialised even if the call fails.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr());
         usage.assume_init()

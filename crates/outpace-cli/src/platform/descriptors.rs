@@ -1,5 +1,5 @@
-//! Descriptors: whether their other end has gone, and the standard streams as this process inherited them: before `main`, Rust's
-//! runtime opens the null device in the place of one that is closed.
+//! Descriptors: whether their other end is gone, and which standard streams were closed at the start. Before `main`, Rust's
+//! runtime opens the null device in the place of a closed one.
 #![allow(unsafe_code)]
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

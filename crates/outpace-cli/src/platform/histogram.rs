@@ -1,8 +1,8 @@
 //! Values by their frequency, in constant memory.
 
 /// Counts and sums of values, in buckets that grow with them: small values have one each, and every power of two is
-/// divided into as many parts as `PART_BITS` can number. With 0 bits a bucket holds the values of as many
-/// significant bits, with 6 values are known to about 1.6 %. The greatest is known exactly.
+/// divided into as many parts as `PART_BITS` can number. With 0 bits a bucket holds the values from one power of two to the
+/// next; with 6 bits, values are known to about 1.6 %. The greatest is known exactly.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram<const PART_BITS: u32> {
     buckets: Vec<(u64, u64)>,
@@ -59,7 +59,7 @@ impl<const PART_BITS: u32> Histogram<PART_BITS> {
         self.max
     }
 
-    /// The buckets that hold anything, smallest values first.
+    /// The buckets that are not empty, smallest values first.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = Bucket> + '_ {
         let all = self.buckets.iter().enumerate();
         all.filter(|(_, bucket)| bucket.0 > 0)
@@ -73,7 +73,7 @@ impl<const PART_BITS: u32> Histogram<PART_BITS> {
             })
     }
 
-    /// The bucket in which so large a share of all values is reached; `None` of none.
+    /// The bucket of the value that this share of all values do not exceed; `None` without values.
     pub(crate) fn reached(&self, share: f64) -> Option<Bucket> {
         let wanted = (self.count() as f64 * share).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -83,8 +83,7 @@ impl<const PART_BITS: u32> Histogram<PART_BITS> {
         })
     }
 
-    /// The value that so large a share of the values do not exceed, rounded up by less than a part;
-    /// 0 of none.
+    /// The value that this share of all values do not exceed, rounded up by less than a part; 0 without values.
     pub(crate) fn quantile(&self, share: f64) -> u64 {
         self.reached(share)
             .map_or(0, |bucket| bucket.most.min(self.max))

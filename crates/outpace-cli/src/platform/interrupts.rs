@@ -1,5 +1,4 @@
-//! Signals to this program while a child runs. They are remembered, so that this program can restore everything and
-//! report.
+//! Signals to this program while a child runs. They are only noted: this program then restores everything and reports.
 #![allow(unsafe_code)]
 
 use super::signals;
@@ -19,7 +18,7 @@ extern "C" fn remember(signal: libc::c_int) {
 /// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP are remembered, and interrupt a waiting call. Those that are ignored (by
 /// `nohup`, say) stay ignored, and a child gets the default back at its `exec`.
 pub(crate) fn install() {
-    // A blocked SIGCHLD is what `sleep` waits for.
+    // `sleep` waits for the blocked SIGCHLD.
     signals::block(&[libc::SIGCHLD]);
     signals::tell_of_children();
     remember_from_now_on(0);

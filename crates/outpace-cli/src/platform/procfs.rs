@@ -6,9 +6,10 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// The kernel's clock tick, at which it brings the processor time of a running thread up to date and tells its parts apart; and
-/// the unit in which it tells those.
+/// The kernel's clock tick. At each one it updates the processor time of a running thread, and counts the tick as time in the
+/// program or in the kernel.
 pub(crate) const TICK_NS: u64 = 4_000_000;
+/// The unit in which it reports these two times.
 pub(crate) const UNIT_NS: u64 = 10_000_000;
 
 /// Numbers that grow, with their sums and differences.

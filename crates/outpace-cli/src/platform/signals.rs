@@ -18,8 +18,7 @@ pub(crate) struct Arrived {
     pub(crate) by_process: bool,
 }
 
-/// Signals of interest, which no longer do anything by themselves. Threads started later inherit the
-/// block; make this before any is.
+/// Signals that are blocked, and read from a descriptor. Threads inherit the block: make this before the first is started.
 pub(crate) struct Signals {
     descriptor: OwnedFd,
 }
@@ -59,7 +58,7 @@ extern "C" fn look_at_pipe_signal() {
     PIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
 }
 
-/// The C library calls what is listed in this section before `main`, and before Rust's runtime changes signals.
+/// The C library calls the functions of this section before `main`, and before Rust's runtime changes signals.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK_AT_PIPE_SIGNAL: extern "C" fn() = look_at_pipe_signal;
@@ -142,7 +141,7 @@ impl Signals {
         }
     }
 
-    /// The next one that has arrived, and that this process has not sent itself, with others.
+    /// The next one that has arrived, without those that this process has sent to its own group.
     pub(crate) fn next(&self) -> Option<Arrived> {
         loop {
             let (arrived, sender) = self.read()?;
@@ -183,7 +182,7 @@ pub(crate) fn stop_here(signal: i32) -> bool {
     set_default(signal);
     block(&[signal]);
     if signal == libc::SIGSTOP {
-        // Terminals send none.
+        // No terminal sends this one.
         send(std::process::id() as i32, signal);
     } else {
         send_to_job(signal);
@@ -213,8 +212,7 @@ pub(crate) fn is_there(process: i32) -> bool {
     unsafe { libc::kill(process, 0) == 0 }
 }
 
-/// Sends a signal to a process, or with a negative number to a process group. That it has ended
-/// meanwhile is no error.
+/// Sends a signal to a process, or with a negative number to a process group. A process that has ended meanwhile is no error.
 pub(crate) fn send(process: i32, signal: i32) {
     // SAFETY: no memory is involved.
     unsafe { libc::kill(process, signal) };

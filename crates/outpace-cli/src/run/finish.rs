@@ -203,7 +203,8 @@ pub(super) fn finish(
     let flushed = Arc::new(event().map_err(|error| Failure::failed("relay", error))?);
     // On the terminal that shows the output, progress would be mixed into it.
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
-    let shows_progress = io::stderr().is_terminal() && screen::obeys() && !are_same(stdout, stderr);
+    let shows_progress =
+        io::stderr().is_terminal() && screen::takes_escapes() && !are_same(stdout, stderr);
     let mut all_is_read = Some(all_is_read);
     let (mut typed_ahead, mut has_no_keys) = (Vec::new(), false);
     let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, 0, false);

@@ -31,7 +31,7 @@ impl Failure {
         Self::new(1, object, cause)
     }
 
-    /// A user's command did not start: the status is the shells', 127 when it is not there, else 126.
+    /// A user's command did not start. The status is that of shells: 127 if the command is not there, else 126.
     pub(crate) fn cannot_start(command: &OsStr, error: &io::Error) -> Self {
         let (status, remedy) = match error.kind() {
             io::ErrorKind::NotFound => (127, "check the name, or give the program's path"),
@@ -39,7 +39,7 @@ impl Failure {
                 (126, "that is a directory: name a program in it")
             }
             io::ErrorKind::PermissionDenied => (126, "make it executable"),
-            // Of ours, not of the program's.
+            // The limit is that of this process.
             _ if error.raw_os_error() == Some(libc::EMFILE) => {
                 (126, "allow more open files (ulimit -n)")
             }
@@ -52,7 +52,7 @@ impl Failure {
         Self {
             status,
             object: inert(&object.to_string()).into_owned(),
-            // Lines stay lines, such as a compiler's.
+            // A compiler's lines stay lines.
             cause: cause
                 .to_string()
                 .lines()

@@ -15,10 +15,10 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
         .map_err(not_printed)
 }
 
-/// The failure that stdout takes no more.
+/// The error of a print. A pipe without a reader ends the program by SIGPIPE.
 pub(crate) fn not_printed(error: io::Error) -> Failure {
     if error.kind() == io::ErrorKind::BrokenPipe {
-        // It does not return for a signal whose default is to end the program.
+        // Does not return, since the signal ends the program.
         let _ = Ending::Killed(libc::SIGPIPE).repeat();
     }
     Failure::failed("stdout", error)

@@ -1,13 +1,13 @@
 //! One line of progress on stderr, when that is a terminal and there is something to wait for.
 //!
-//! A thread of its own shows it, so that long tasks need not call it again and again.
+//! A thread shows it: a long task calls `show` once.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::screen::obeys;
+use super::screen::takes_escapes;
 
 /// Shows the current task; erased when it is dropped.
 pub(crate) struct Progress {
@@ -43,7 +43,7 @@ impl Progress {
         });
         let theirs = Arc::clone(&shared);
         // Without a thread to show it there is no progress to be seen.
-        let shower = (io::stderr().is_terminal() && obeys())
+        let shower = (io::stderr().is_terminal() && takes_escapes())
             .then(|| std::thread::Builder::new().spawn(move || theirs.run()))
             .and_then(Result::ok);
         Self { shared, shower }

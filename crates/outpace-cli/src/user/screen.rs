@@ -17,7 +17,7 @@ impl Screen {
         Self::of_stdout_or(80)
     }
 
-    /// The same, but with lines of any length where stdout is no terminal: another program reads them.
+    /// The same, but with lines of any length if stdout is no terminal: then a program reads them.
     pub(crate) fn of_stdout_or_endless() -> Self {
         Self::of_stdout_or(usize::MAX)
     }
@@ -37,7 +37,7 @@ impl Screen {
         let set = |name| env::var_os(name).is_some_and(|value| !value.is_empty());
         Some(Self {
             columns: columns.filter(|&columns| columns > 0).unwrap_or(80),
-            colour: !set("NO_COLOR") && obeys(),
+            colour: !set("NO_COLOR") && takes_escapes(),
         })
     }
 
@@ -94,8 +94,8 @@ impl Screen {
     }
 }
 
-/// Whether the terminal that the environment tells of obeys escape sequences.
-pub(crate) fn obeys() -> bool {
+/// Whether the terminal takes escape sequences, by the environment.
+pub(crate) fn takes_escapes() -> bool {
     env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 

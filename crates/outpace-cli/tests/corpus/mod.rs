@@ -89,8 +89,8 @@ pub(crate) fn programs() -> Vec<Program> {
         .collect()
 }
 
-/// What this test program has built. Tests want the same ones at the same time, and what is being built, or
-/// runs, cannot be built.
+/// The programs that this test program has built. Two tests may want the same one at the same time, and a file that is
+/// being executed cannot be built.
 static BUILT: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 impl Program {

@@ -1,4 +1,4 @@
-//! What the Firefox Profiler demands of a profile: the types in its `src/types/profile.ts`, as of the
+//! The demands of the Firefox Profiler on a profile: the types in its `src/types/profile.ts`, as of the
 //! version that the profile names, checked reference by reference.
 // Several test programs share this, and none uses all of it.
 #![allow(dead_code)]
@@ -73,7 +73,7 @@ fn times_of(table: &Value) -> Value {
     }
 }
 
-/// Panics, saying where, unless the profile is what the types say.
+/// Panics, and names the place, unless the profile is of these types.
 pub(crate) fn assert_well_formed(profile: &Value) {
     let meta = &profile["meta"];
     for field in ["interval", "startTime", "processType", "version"] {
@@ -212,7 +212,7 @@ pub(crate) fn calls_on(profile: &Value, stream: &str) -> u64 {
         .sum()
 }
 
-/// What the profiler's own command line says of a profile, where that is installed
+/// The output of the profiler's own command line about a profile, where that is installed
 /// (`npm install --global @firefox-devtools/profiler-cli`).
 pub(crate) fn loaded_by_the_profiler(profile: &Path) -> Option<String> {
     let session = format!("outpace-{}", std::process::id());

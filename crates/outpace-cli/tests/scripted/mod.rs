@@ -1,5 +1,5 @@
-//! What the tests of `run` and `trace` share: the program, files of their own, waiting, and a terminal that
-//! a test types on and reads from, which is a pseudoterminal with `outpace` on it.
+//! Shared by the tests that run the program: the program, files of their own, waiting, and a terminal that a test types on
+//! and reads from, which is a pseudoterminal with `outpace` on it.
 // Several test programs share this, and none uses all of it.
 #![allow(dead_code)]
 
@@ -37,7 +37,7 @@ pub(crate) fn without_privileges(subcommand: &str) -> Command {
     command
 }
 
-/// A file of this process's own: two runs of the same tests share none. What a test leaves there, a later run removes.
+/// A file of this process's own: two runs of the same tests share none. A later run removes files that are left there.
 pub(crate) fn scratch(name: &str) -> PathBuf {
     static DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
         let program = std::env::current_exe().unwrap();
@@ -104,7 +104,7 @@ fn size(columns: u16, rows: u16) -> Winsize {
     }
 }
 
-/// What the terminal has shown so far, and whether more may come.
+/// The output of the terminal so far, and whether more may come.
 #[derive(Default)]
 struct Shown {
     bytes: Vec<u8>,
@@ -354,7 +354,7 @@ pub(crate) fn installed(program: &str) -> bool {
     found
 }
 
-/// A shell that a test types at, in which `run` and `$OUTPACE` are what is tested.
+/// A shell that a test types at. There, `run` and `$OUTPACE` start the program under test.
 pub(crate) fn interactive_shell() -> Option<Terminal> {
     if !installed("bash") {
         return None;

@@ -1,7 +1,7 @@
 //! `log`: how long each log call holds its caller up.
 //!
-//! Calls come in groups of 20 with a pause between them, so that a logger with a thread of its own has time to write. Each call is
-//! clocked, less what reading the clock takes. A rung's time is the median of its calls.
+//! Calls come in groups of 20. In the pause between groups a logger's own thread has time to write. Each call is clocked, less
+//! the time of reading the clock. A rung's time is the median of its calls.
 
 use std::hint::black_box;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! Rungs that draw: frames of a workload, through a backend of ratatui's over some writer.
 //!
-//! The first frame, in which every cell is new, is drawn before the clock starts. A terminal that does not read is the
-//! exception, since there the first frame waits.
+//! The first frame, in which every cell is new, is drawn before the clock starts. At a terminal that does not read it is
+//! clocked, too, since it waits there.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! Rungs that talk: a transcript of 500 messages, then tokens that are streamed below them, or keys that are typed. Below all
-//! there are three rows of status.
+//! Rungs that show a transcript: 500 messages, then tokens that are streamed below them, or keys that are typed. The last three
+//! rows show a status.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ use crate::fps::canvas::StandardStream;
 const MESSAGES: u64 = 500;
 const TOKENS_A_LINE: u64 = 10;
 
-/// A message of the experiment.
+/// One message of the experiment: a token that arrives, or a key that is typed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Talk {
     Token,
@@ -74,7 +74,7 @@ fn type_key(typed: &mut String, number: u64) {
     typed.push(letter(number));
 }
 
-/// Talks by outpace's transcript; each token and each key is shown before the next.
+/// By outpace's transcript. Each token and each key is shown before the next.
 pub(super) fn outpace(span: &mut Span, talk: Talk) -> io::Result<()> {
     let mut transcript = Transcript::stdout()?;
     let mut typed = String::new();
@@ -107,7 +107,7 @@ pub(super) fn outpace(span: &mut Span, talk: Talk) -> io::Result<()> {
     Ok(())
 }
 
-/// Talks by ratatui's `insert_before` on crossterm's backend: the growing line is the first row of an inline viewport, until
+/// By ratatui's `insert_before` on crossterm's backend: the growing line is the first row of an inline viewport, until
 /// it is inserted before the viewport.
 pub(super) fn insert_before(span: &mut Span, talk: Talk) -> io::Result<()> {
     let backend = Placed(CrosstermBackend::new(io::stdout()));

@@ -76,7 +76,7 @@ enum Display {
     Wayland,
     /// None: a multiplexer without a terminal.
     None,
-    /// None, and it has no shell either: the engine of a terminal, which reads a pseudo-terminal of ours.
+    /// None: the engine of a terminal, without a window or a shell. It reads a pseudo-terminal of ours.
     Engine,
 }
 
@@ -174,7 +174,7 @@ pub(crate) struct Window {
     pub(crate) term: String,
     process: Child,
     session: Option<(&'static Multiplexer, String)>,
-    /// The program's end of an engine's pseudo-terminal, which is to stay open.
+    /// The program's end of an engine's pseudo-terminal, held open.
     _program: Option<OwnedFd>,
     _display: Option<PrivateDisplay>,
 }
@@ -393,7 +393,7 @@ impl Drop for Window {
 /// The time a server may take to end when asked to.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// An X server or a Wayland compositor that draws into memory, for machines without a display.
+/// An X server or a Wayland compositor that draws into memory, for a machine without a display.
 struct PrivateDisplay {
     name: String,
     server: Child,

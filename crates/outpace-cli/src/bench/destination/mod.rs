@@ -1,11 +1,11 @@
-//! Where rungs write: destinations as the user names them, and venues made from them.
+//! Where rungs write: destinations as the user names them (here), and opened (`open`).
 
 mod abilities;
 pub(crate) mod check;
 pub(crate) mod emulator;
+pub(crate) mod open;
 pub(crate) mod reader;
 pub(crate) mod size;
-pub(crate) mod venue;
 
 use std::fmt;
 use std::str::FromStr;
@@ -66,7 +66,7 @@ pub(crate) enum ReadPace {
 }
 
 impl Destination {
-    /// The destination without its particulars.
+    /// The kind of destination, without size, speed or program.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",

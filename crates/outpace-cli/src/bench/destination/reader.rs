@@ -36,17 +36,17 @@ pub(crate) struct Wanted {
     pub(crate) release: Arc<Release>,
 }
 
-/// The moment from which a reader waits no more: when it is released, or when the bench is interrupted.
+/// Ends the waits of a reader, as an interruption of the bench does.
 #[derive(Debug, Default)]
 pub(crate) struct Release(AtomicBool);
 
 impl Release {
-    /// Makes it this moment.
+    /// Ends them now.
     pub(crate) fn now(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Sleeps until then, at most for `time`; returns whether the moment has come.
+    /// Sleeps for `time` or until they end; returns whether they have ended.
     fn sleep(&self, time: Duration) -> bool {
         !interrupts::pause_unless(time, || self.0.load(Ordering::Acquire))
     }
@@ -69,10 +69,9 @@ pub(crate) struct Received {
     pub(crate) kept: Vec<u8>,
 }
 
-/// A program's first questions end with one that every terminal answers (DA1), …
+/// The last of a program's first questions (DA1), which every terminal answers.
 const QUESTION: &[u8] = b"\x1b[c";
-/// … with its identity. Before that, this reader answers that the alternate screen is on and that it knows synchronized
-/// output.
+/// The answers: the alternate screen is on, synchronized output is known, and the identity of a terminal.
 const ANSWER: &[u8] = b"\x1b[?1049;1$y\x1b[?2026;2$y\x1b[?62;22c";
 /// Behind this many bytes no program asks its first question.
 const PREAMBLE: u64 = 4 << 10;
@@ -108,7 +107,7 @@ pub(crate) fn read_to_end(
         let length = match read(from, &mut buffer[..limit]) {
             Ok(length) => length,
             Err(Errno::INTR) => continue,
-            // How a pseudo-terminal says that its last writer is gone.
+            // A pseudo-terminal whose last writer is gone.
             Err(Errno::IO) => 0,
             Err(error) => return Err(error.into()),
         };
@@ -152,7 +151,7 @@ pub(crate) fn read_to_end(
         }
     }
     black_box(touched);
-    // The end follows the last byte at once, but a clock reading a chunk would slow the reader.
+    // Read once: a reading for each chunk would slow the reader, and the end follows the last byte immediately.
     received.last_at = (received.bytes > 0).then(now_ns);
     if let Some(&(at, _)) = received.arrivals.last() {
         received.last_at = Some(at);

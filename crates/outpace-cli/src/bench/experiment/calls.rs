@@ -37,7 +37,7 @@ impl CallTimes {
         let value = call();
         let took = now_ns().saturating_sub(begun);
         self.times.add(took);
-        // Reading it costs a system call, and a shorter one cannot be the longest.
+        // Reading the delay costs a system call, and a shorter call cannot become the longest.
         if took > self.longest_less_delay {
             let delay = self.delay_ns().saturating_sub(delay_before);
             let less = took.saturating_sub(delay);
@@ -46,8 +46,8 @@ impl CallTimes {
         (value, took)
     }
 
-    /// Only reads the clock, for `time_ns`. The longest gap between two readings is the machine's: a host
-    /// takes a virtual processor away without telling, and a call may meet that as well.
+    /// Only reads the clock, for `time_ns`. The longest gap between two readings is the machine's own: a hypervisor may
+    /// take the processor away unseen, also during a call.
     pub(crate) fn watch(&mut self, time_ns: u64) {
         let delay_before = self.delay_ns();
         let begun = now_ns();

@@ -24,7 +24,7 @@ struct Counters {
 }
 
 impl Counters {
-    /// Read so that the clocks are the last thing before the work.
+    /// Reads the clocks last, right before the work.
     fn before() -> Self {
         let written = written();
         let delay_ns = thread_delay_ns();
@@ -37,7 +37,7 @@ impl Counters {
         }
     }
 
-    /// Read so that the clocks are the first thing after the work.
+    /// Reads the clocks first, right after the work.
     fn after() -> Self {
         let monotonic_ns = now_ns();
         let cpu_ns = process_ns();
@@ -54,7 +54,7 @@ impl Counters {
 #[derive(Clone, Copy)]
 enum WorkedIn {
     ThisOne,
-    /// One that was begun for it, while this one waited; with its delay.
+    /// A thread that was started for it, with its delay; this one waited.
     AnotherOne(u64),
     Several,
 }
@@ -104,9 +104,8 @@ impl Span {
         self.called_at = Some(now_ns());
     }
 
-    /// Called by a rung whose work was done by threads of its own, with the [`thread_delay_ns`] of each at its
-    /// end. Several threads wait for each other's processors, too, so that the share of other programs is
-    /// unknown: then the run has no delay.
+    /// Called by a rung whose threads did its work, with the [`thread_delay_ns`] of each at its end. Several threads
+    /// also wait for one another's processors: the share of other programs is then unknown, and the run has no delay.
     pub(crate) fn worked_in(&mut self, delays_ns: &[Option<u64>]) {
         self.threads = match delays_ns {
             &[Some(delay)] => WorkedIn::AnotherOne(delay),
@@ -119,12 +118,12 @@ impl Span {
         self.steps.push((name, now_ns()));
     }
 
-    /// Called by a rung for a count that only it can make.
+    /// Called by a rung to report a count of its own.
     pub(crate) fn note(&mut self, name: &'static str, value: u64) {
         self.notes.push((name, value));
     }
 
-    /// Does a rung's work and gives the report of it.
+    /// Does a rung's work, and returns the report.
     pub(crate) fn clocked(
         mut self,
         work: impl FnOnce(&mut Self) -> io::Result<()>,
@@ -184,16 +183,16 @@ pub(crate) struct RungReport {
     pub(crate) writes: Option<u64>,
     /// The bytes that they wrote.
     pub(crate) written: Option<u64>,
-    /// How long the thread that did the work was ready to run and had no processor, if it was one thread.
+    /// How long the working thread was ready to run without a processor; `None` of several threads.
     pub(crate) delay_ns: Option<u64>,
     /// Each step and when it began, by the monotonic clock.
     pub(crate) steps: Vec<(String, u64)>,
-    /// Counts that only the rung can make, by name.
+    /// The rung's own counts, by name.
     pub(crate) notes: BTreeMap<String, u64>,
 }
 
 impl RungReport {
-    /// Reads a rung's report; the error names the line that makes no sense or is missing.
+    /// Reads a rung's report; the error names the line that is unreadable or missing.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut report = Self::default();
         let mut has_wall = false;

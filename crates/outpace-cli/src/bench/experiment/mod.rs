@@ -30,14 +30,13 @@ pub(crate) struct Experiment {
     pub(crate) published_to: &'static [&'static str],
     /// The name of one message in a table.
     pub(crate) unit: &'static str,
-    /// The plainest possible generator of the bytes that a rung has to write, if it has none of its own.
+    /// Generates the bytes that a rung has to write, in the plainest way. Some rungs have a generator of their own.
     pub(crate) message: Generator,
     /// The messages of a full run, as published.
     pub(crate) messages: u64,
-    /// Where it writes when the user does not say.
+    /// The destinations by default.
     pub(crate) to: &'static [&'static str],
-    /// The rung that ratios are taken against: the published best. Of a rung that several
-    /// compilers build, the best is taken.
+    /// The rung that ratios are taken against: the published best, by the best of several compilers.
     pub(crate) baseline: &'static str,
     pub(crate) method: Method,
     pub(crate) rungs: &'static [Rung],
@@ -82,8 +81,8 @@ pub(crate) enum Method {
     /// The whole process is clocked from outside, from its start to its end; a message is one
     /// process.
     Process,
-    /// Each rung is a program that knows no bench: it is clocked from outside, less the time of a run that prints no line, and
-    /// its write calls are counted.
+    /// Each rung is an ordinary program. It is clocked from outside, less the time of a run that prints no line, and its write
+    /// calls are counted.
     Programs,
     /// The reader clocks when these texts arrive.
     Arrival(&'static [Passage]),
@@ -91,8 +90,8 @@ pub(crate) enum Method {
     Requests(&'static Server),
     /// Each rung works for a time, and counts its messages and its time in write calls.
     Timed(&'static Timed),
-    /// The terminal is measured, not the rung that writes to it: how many bytes a second it works through, by its answer to a
-    /// question behind the last one.
+    /// Not the rung is measured but the terminal: the bytes a second that it works through. The clock stops at its answer to
+    /// a question behind the last byte.
     Terminal,
     /// Each rung draws pictures; a message is a frame. The final picture is compared, not the
     /// bytes, and each rung draws as many frames as take the time.
@@ -112,8 +111,7 @@ pub(crate) struct Server {
     /// The control for terminals that compete for the processor: it has no log either, and another process
     /// feeds the terminal.
     pub(crate) fed: &'static str,
-    /// The rung whose bytes and rate the control gets: one that neither waits for the terminal nor drops, so that
-    /// it gets all that the terminal takes.
+    /// The rung whose bytes the control's terminal is fed, at their rate. It neither waits for the terminal nor drops lines.
     pub(crate) fed_like: &'static str,
     /// Published requests/s, with one connection, by rung and destination.
     pub(crate) published: &'static [(&'static str, &'static str, u64)],
@@ -124,7 +122,7 @@ pub(crate) struct Server {
 impl Server {
     /// The path of the last request: the server answers, and ends.
     pub(crate) const STOP: &'static str = "/outpace/stop";
-    /// From here on it clocks its log calls.
+    /// The path of the request after which the server clocks its log calls.
     pub(crate) const CLOCK: &'static str = "/outpace/clock";
 }
 
@@ -132,7 +130,7 @@ impl Server {
 pub(crate) struct Timed {
     /// The published time.
     pub(crate) time: Duration,
-    /// A profiler's samples in that time, from the processor time and the wall time of another.
+    /// A profiler's samples in the published time, from the processor time and the wall time of any run.
     pub(crate) samples: fn(cpu_ns: u64, wall_ns: u64) -> u64,
     /// The published samples, by rung.
     pub(crate) published: &'static [(&'static str, u64)],
@@ -151,9 +149,9 @@ pub(crate) struct Rung {
     pub(crate) order: Order,
     /// The stream it writes to.
     pub(crate) stream: StandardStream,
-    /// Why it is expected to fail: the published forms that do not work are shown not to.
+    /// Why it has to fail: a form that was published, and does not work.
     pub(crate) fails: Option<&'static str>,
-    /// The pictures or lines it draws, if it does.
+    /// The pictures or lines that it draws, if it draws.
     pub(crate) draws: Option<Drawn>,
     /// The rung that ratios are taken against, where it is not its experiment's.
     pub(crate) baseline: Option<&'static str>,
@@ -169,7 +167,7 @@ pub(crate) struct Rung {
     pub(crate) takes_long: bool,
 }
 
-/// A rung's input, and where from.
+/// The standard input of a rung.
 #[derive(Clone, Copy)]
 pub(crate) struct Reads {
     /// The part of the input that each message needs.

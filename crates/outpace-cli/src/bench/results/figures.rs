@@ -1,4 +1,4 @@
-//! The figures from which a conclusion is computed.
+//! The figures that conclusions are computed from.
 
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! The machine figures belong to, and whether it was busy with something else.
+//! The machine that figures belong to, and whether other programs keep it busy.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::bench::toolchain;
 use crate::platform::procfs;
 
-/// The properties of a machine without which its figures cannot be compared with another's.
+/// The properties of a machine that its figures depend on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Machine {
     pub(crate) cpu: String,

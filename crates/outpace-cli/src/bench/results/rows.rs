@@ -44,8 +44,8 @@ pub(crate) struct Row {
     pub(crate) writes: Option<u64>,
     /// Whether the bytes were compared with the expected ones before any time was reported.
     pub(crate) verified: bool,
-    /// The wall time of each run in the order of the rounds, so that runs can be paired again; of pictures that
-    /// of a frame.
+    /// The wall time of each run, in the order of the rounds: comparisons pair runs of one round. Of pictures the time of a
+    /// frame.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) samples: Vec<u64>,
     /// Figures that only rows of its kind have.
@@ -92,11 +92,10 @@ impl Default for RowKind {
 /// The figures of programs that write.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct WorkFigures {
-    /// How often, in a thousand messages, the reader had to see one torn: reads that ended within
-    /// a line.
+    /// The reads that ended within a line, for a thousand messages: a terminal may have shown a torn line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) torn_per_1000: Option<f64>,
-    /// How long each call held its caller up, where calls are clocked one by one. Then the median is what a message takes.
+    /// The time that each call took its caller, if calls are clocked one by one. Then a message takes the median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) call_ns: Option<Latency>,
 }
@@ -247,7 +246,7 @@ pub(crate) struct Arrival {
     pub(crate) spread_ns: Option<Spread>,
 }
 
-/// The figures of each kind, if a row is of it.
+/// Methods that return the figures of one kind, if a row is of it.
 macro_rules! kinds {
     ($($name:ident: $kind:ident($figures:ty);)*) => {
         impl Row {
@@ -318,7 +317,7 @@ impl Row {
         Some(self.writes? as f64 / self.messages.max(1) as f64)
     }
 
-    /// How a program buffers that prints each message by two calls: its write calls tell.
+    /// The buffering of a program that prints each message by two calls, by the number of its write calls.
     pub(crate) fn buffering(&self) -> Option<&'static str> {
         Some(match self.writes_per_message()? {
             0.0..0.5 => "block",
@@ -350,7 +349,7 @@ impl Results {
         )
     }
 
-    /// Writes the results so that the file is complete whenever it is looked at.
+    /// Writes the results. The file is complete at every moment.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
         let said = |error: std::io::Error| {
             Failure::failed(path.display(), error).remedy("name a file that can be written")
@@ -392,7 +391,7 @@ impl Results {
     }
 }
 
-/// The same value with every text made inert: the file may come from anyone.
+/// The same value with every text made inert: the file may come from a stranger.
 fn without_active_text(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(inert(&text).into_owned()),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spread {
     pub(crate) min: u64,
-    /// A quarter of the runs took less. A busy neighbour moves it later than the median, and a single lucky run does not
-    /// move it at all. `None` of few runs.
+    /// A quarter of the runs took less. Other programs move it less than the median, and a single lucky run does not move
+    /// it at all. `None` of few runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) lower_quartile: Option<u64>,
     pub(crate) median: u64,
@@ -78,9 +78,9 @@ pub(crate) struct ConfidenceInterval {
 }
 
 impl ConfidenceInterval {
-    /// By order statistics: between these ranks the median lies in about 95 of 100 cases, whatever the distribution
-    /// (Conover, Practical Nonparametric Statistics, 3.2). Fewer than five values promise less; their extremes are
-    /// moved apart by the distance between them. `None` of fewer than two, which have no noise.
+    /// By order statistics: between these ranks the median lies in about 95 of 100 cases, for any distribution
+    /// (Conover, Practical Nonparametric Statistics, 3.2). Fewer than five values promise less: their extremes are
+    /// moved apart by the distance between them. `None` of fewer than two, whose noise is unknown.
     pub(crate) fn of_median(values: &[f64]) -> Option<Self> {
         let values = sorted(values);
         let count = values.len();

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::load::Answers;
+use crate::bench::destination::open::Sink;
 use crate::bench::destination::reader::Received;
-use crate::bench::destination::venue::Sink;
 use crate::bench::experiment::clock::{self, RungReport};
 use crate::fps::canvas::StandardStream;
 use crate::platform::clock::{children_ns, now_ns};
@@ -65,7 +65,7 @@ impl From<io::Error> for Stopped {
     }
 }
 
-/// Longer than any run should take: a rung that takes longer hangs.
+/// A run that takes longer hangs.
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs a command into a sink; it reports to the file `report`.
@@ -117,7 +117,7 @@ pub(crate) fn ignore_settings(command: &mut Command) {
     }
 }
 
-/// Runs it with one of its streams connected to the sink; also gives the time at which it had ended.
+/// Runs a command with one of its streams connected to the sink. Also returns the time at which it ended.
 fn to_the_end_at(
     command: &mut Command,
     stream: StandardStream,
@@ -130,8 +130,8 @@ fn to_the_end_at(
     };
     ignore_settings(command);
     let mut child = command.spawn()?;
-    // Close our copies, which the command holds: the reader waits for the last writing end, and a
-    // listening socket is not served when the child has ended.
+    // Closes our copies, which the command holds. The reader waits until the last writing end is closed, and clients wait
+    // for as long as a listening socket is open.
     quiet(command);
     let said = wait(&mut child);
     if said.is_err() {
@@ -140,7 +140,7 @@ fn to_the_end_at(
     }
     let status = child.wait()?;
     let ended_ns = now_ns();
-    // Ctrl-C goes to the child too, and it may have ended before we were told.
+    // Ctrl-C goes to the child, too, which may end before the signal arrives here.
     if status.signal() == Some(libc::SIGINT) {
         interrupts::note(libc::SIGINT);
     }
@@ -158,7 +158,7 @@ fn to_the_end_at(
     Ok((received?, ended_ns))
 }
 
-/// The cause in a line that a child ended with: of our own errors without program and object.
+/// The cause in the last line of a child: the part behind program and object, if the error is our own.
 fn cause(line: &str) -> String {
     let own = line
         .strip_prefix("outpace: ")

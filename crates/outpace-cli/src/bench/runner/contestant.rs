@@ -161,7 +161,7 @@ impl Contestant {
                     command = relayed(&command)?;
                 }
                 command.arg(messages.to_string());
-                // Rungs of their own set this.
+                // Only rungs set it.
                 command.env_remove("PYTHONUNBUFFERED");
                 command.envs(self.rung.environment.iter().copied());
                 command
@@ -198,13 +198,13 @@ fn input(reads: Reads, messages: u64) -> io::Result<Stdio> {
         *last = Some((reads.text, messages, file));
     }
     let (_, _, file) = last.as_ref().expect("made above");
-    // A description of its own, with an offset of its own.
+    // Opened once more, for an offset of its own.
     let mut file = File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))?;
     if !reads.pipe {
         return Ok(file.into());
     }
     let (reader, mut writer) = io::pipe()?;
-    // It ends when all is written, or when the reader is gone.
+    // The thread ends when all is written, or when the reader is gone.
     std::thread::spawn(move || {
         let mut portion = vec![0; 64 << 10];
         while let Ok(length @ 1..) = file.read(&mut portion) {

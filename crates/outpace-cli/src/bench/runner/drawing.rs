@@ -8,9 +8,9 @@
 use std::time::Duration;
 
 use super::child::{self, Stopped, Trial};
-use super::{Entry, Measurement, Stage, shown};
+use super::{Entry, Measurement, Series, shown};
+use crate::bench::destination::open::OpenDestination;
 use crate::bench::destination::reader::Wanted;
-use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Drawn, calls};
 use crate::bench::results::rows::{FrameFigures, Row, RowKind};
@@ -26,108 +26,27 @@ const BEGINNING: Duration = Duration::from_millis(300);
 const MOST_FRAMES: u64 = 100_000;
 
 pub(super) struct Drawing<'a> {
-    stage: Stage<'a>,
+    series: Series<'a>,
     stalled: bool,
     /// How long a run should take.
     time: Duration,
 }
 
-impl<'a> Drawing<'a> {
-    pub(super) fn new(stage: Stage<'a>) -> Self {
-        Self {
-            stalled: *stage.to == Destination::Pty(ReadPace::Stalled),
-            stage,
-            time: Duration::ZERO,
-        }
-    }
-
-    /// One run.
-    fn run(
-        &self,
-        entry: &Entry<'_>,
-        venue: &Venue,
-        frames: u64,
-        keep: bool,
-    ) -> Result<Trial, Stopped> {
-        let paced = self.stalled && !keep;
-        let pause = if paced { PAUSE } else { Duration::ZERO };
-        let mut command = entry
-            .contestant
-            .command(frames, pause)
-            .map_err(Stopped::Failed)?;
-        if let Some(term) = venue.term() {
-            // Backends choose sequences by it.
-            command
-                .env("TERM", term)
-                .env_remove("TMUX")
-                .env_remove("ZELLIJ");
-        }
-        let sink = venue.sink(Wanted {
-            keep,
-            answers: true,
-            stall: paced.then(|| BEGINNING + PAUSE * u32::try_from(frames).unwrap_or(u32::MAX)),
-            ..Wanted::default()
-        })?;
-        let stream = entry.contestant.rung.stream;
-        child::run(&mut command, stream, sink, &self.stage.report)
-    }
-
-    /// The number of frames that fills a run's time: a guess first, then, where there is time for it, runs that come
-    /// nearer.
-    fn suitable_frames(&self, entry: &Entry<'_>, guess: Duration) -> Result<u64, Stopped> {
-        let plan = &self.stage.plan;
-        if let Some(frames) = plan.messages {
-            return Ok(frames.max(1));
-        }
-        if self.stalled {
-            return Ok(60);
-        }
-        let within = |each: Duration| {
-            let frames = self.time.as_secs_f64() / each.as_secs_f64().max(1e-6);
-            (frames as u64).clamp(1, MOST_FRAMES)
-        };
-        let mut frames = within(guess);
-        if plan.brief {
-            return Ok(frames);
-        }
-        loop {
-            let trial = self.run(entry, &self.stage.venue, frames, false)?;
-            // Ending the process takes a moment, too.
-            let took = Duration::from_nanos(trial.delivered_or_written_ns());
-            let better = within(took.div_f64(frames as f64));
-            if took * 2 >= self.time || better <= frames {
-                return Ok(better);
-            }
-            frames = better.min(frames * 16);
-        }
-    }
-}
-
-/// The frames of a run that the terminal was given.
-fn presented(entry: &Entry<'_>, trial: &Trial) -> u64 {
-    entry.messages.saturating_sub(trial.noted("skipped"))
-}
-
-fn frame_times(entry: &Entry<'_>) -> Vec<u64> {
-    let time = |trial: &Trial| trial.delivered_or_written_ns() / presented(entry, trial).max(1);
-    entry.trials.iter().map(time).collect()
-}
-
 impl Measurement for Drawing<'_> {
-    fn stage(&self) -> &Stage<'_> {
-        &self.stage
+    fn series(&self) -> &Series<'_> {
+        &self.series
     }
 
     fn plan(&mut self, entries: &mut [Entry<'_>]) {
-        let runs = entries.len() * (self.stage.plan.warmup + self.stage.plan.runs);
-        self.time = self.stage.plan.budget.div_f64(runs.max(1) as f64);
+        let runs = entries.len() * (self.series.plan.warmup + self.series.plan.runs);
+        self.time = self.series.plan.budget.div_f64(runs.max(1) as f64);
     }
 
     /// Compares the picture on a terminal after a few frames with the expected one.
     fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
-        let plan = &self.stage.plan;
+        let plan = &self.series.plan;
         let frames = if plan.brief { 2 } else { 5 };
-        let trial = self.run(entry, &self.stage.proof, frames, true)?;
+        let trial = self.run(entry, &self.series.proof, frames, true)?;
         let bytes = &trial.received.kept;
         let wrong = match entry.contestant.rung.draws {
             Some(Drawn::Picture(workload)) => shown::verify(bytes, workload, frames, plan.size)
@@ -141,8 +60,7 @@ impl Measurement for Drawing<'_> {
         Ok(())
     }
 
-    /// Rungs that are compared with a baseline of their own draw as many frames as it: later frames of a workload may cost
-    /// more than the first.
+    /// Rungs with the same baseline draw the same number of frames: later frames of a workload may cost more than the first.
     fn begin(&self, entries: &mut [Entry<'_>]) {
         let group = |entry: &Entry<'_>| entry.contestant.rung.baseline;
         let drawn: Vec<_> = entries
@@ -160,13 +78,7 @@ impl Measurement for Drawing<'_> {
 
     fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
         let entry = &entries[index];
-        self.run(entry, &self.stage.venue, entry.messages, false)
-    }
-
-    /// None of paced frames: those take as long as the pace.
-    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
-        let times = frame_times(entry).into_iter().filter(|_| !self.stalled);
-        times.map(|time| time as f64).collect()
+        self.run(entry, &self.series.destination, entry.messages, false)
     }
 
     fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
@@ -195,4 +107,90 @@ impl Measurement for Drawing<'_> {
             memory_bytes: entry.trials.iter().filter_map(grown).max(),
         });
     }
+
+    /// Paced frames have none: they take as long as the pace.
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
+        let times = frame_times(entry).into_iter().filter(|_| !self.stalled);
+        times.map(|time| time as f64).collect()
+    }
+}
+
+impl<'a> Drawing<'a> {
+    pub(super) fn new(series: Series<'a>) -> Self {
+        Self {
+            stalled: *series.to == Destination::Pty(ReadPace::Stalled),
+            series,
+            time: Duration::ZERO,
+        }
+    }
+
+    /// One run.
+    fn run(
+        &self,
+        entry: &Entry<'_>,
+        destination: &OpenDestination,
+        frames: u64,
+        keep: bool,
+    ) -> Result<Trial, Stopped> {
+        let paced = self.stalled && !keep;
+        let pause = if paced { PAUSE } else { Duration::ZERO };
+        let mut command = entry
+            .contestant
+            .command(frames, pause)
+            .map_err(Stopped::Failed)?;
+        if let Some(term) = destination.term() {
+            // Backends choose sequences by it.
+            command
+                .env("TERM", term)
+                .env_remove("TMUX")
+                .env_remove("ZELLIJ");
+        }
+        let sink = destination.sink(Wanted {
+            keep,
+            answers: true,
+            stall: paced.then(|| BEGINNING + PAUSE * u32::try_from(frames).unwrap_or(u32::MAX)),
+            ..Wanted::default()
+        })?;
+        let stream = entry.contestant.rung.stream;
+        child::run(&mut command, stream, sink, &self.series.report)
+    }
+
+    /// The number of frames that fills a run's time: a guess and, if there is time for them, runs that come nearer.
+    fn suitable_frames(&self, entry: &Entry<'_>, guess: Duration) -> Result<u64, Stopped> {
+        let plan = &self.series.plan;
+        if let Some(frames) = plan.messages {
+            return Ok(frames.max(1));
+        }
+        if self.stalled {
+            return Ok(60);
+        }
+        let within = |each: Duration| {
+            let frames = self.time.as_secs_f64() / each.as_secs_f64().max(1e-6);
+            (frames as u64).clamp(1, MOST_FRAMES)
+        };
+        let mut frames = within(guess);
+        if plan.brief {
+            return Ok(frames);
+        }
+        loop {
+            let trial = self.run(entry, &self.series.destination, frames, false)?;
+            // Ending the process takes a moment, too.
+            let took = Duration::from_nanos(trial.delivered_or_written_ns());
+            let better = within(took.div_f64(frames as f64));
+            if took * 2 >= self.time || better <= frames {
+                return Ok(better);
+            }
+            frames = better.min(frames * 16);
+        }
+    }
+}
+
+/// The frames of a run that the terminal was given.
+fn presented(entry: &Entry<'_>, trial: &Trial) -> u64 {
+    entry.messages.saturating_sub(trial.noted("skipped"))
+}
+
+fn frame_times(entry: &Entry<'_>) -> Vec<u64> {
+    let time = |trial: &Trial| trial.delivered_or_written_ns() / presented(entry, trial).max(1);
+    entry.trials.iter().map(time).collect()
 }

@@ -1,6 +1,6 @@
-//! Measuring: the contestants of one experiment at one destination are verified first, then run in rounds, so that
-//! a disturbance of the machine reaches all of them alike. Four measurements define a run and its figures: of programs that
-//! clock themselves, of programs clocked from outside, of servers under load, and of pictures.
+//! Measures a series: the contestants of one experiment at one destination. [`run`] verifies each contestant, then runs all
+//! of them in rounds: so a disturbance of the machine reaches all alike. Four measurements define a run and its figures: of
+//! programs that clock themselves, of programs clocked from outside, of servers under load, and of pictures.
 
 mod arrivals;
 mod child;
@@ -21,8 +21,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::bench::destination::open::OpenDestination;
 use crate::bench::destination::size::Size;
-use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::base_name;
@@ -41,21 +41,21 @@ pub(crate) struct Plan {
     pub(crate) budget: Duration,
     /// That number itself, when the user gives it.
     pub(crate) messages: Option<u64>,
-    /// Numbers of connections that a server is under load from: a row each.
+    /// The numbers of connections from which a server is under load: a row each.
     pub(crate) connections: Vec<u16>,
-    /// Between the steps of an experiment about when text appears.
+    /// The pause between the steps of a program, in the experiment about when text appears.
     pub(crate) pause: Duration,
-    /// How long a run is when the time decides.
+    /// The length of a run that works for a time.
     pub(crate) time: Duration,
     pub(crate) size: Size,
-    /// Whether it is to be short rather than exact.
+    /// Whether to be short rather than exact.
     pub(crate) brief: bool,
     /// The time to stop at, even if the destination is slow.
     pub(crate) until: Option<Instant>,
 }
 
 impl Plan {
-    /// Whether `time` from now lies behind that limit.
+    /// Whether the limit comes within `time` from now.
     fn is_over_in(&self, time: Duration) -> bool {
         self.until
             .is_some_and(|until| Instant::now() + time > until)
@@ -66,7 +66,7 @@ impl Plan {
 pub(crate) struct SeriesResult {
     pub(crate) rows: Vec<Row>,
     pub(crate) warnings: Vec<String>,
-    /// Why the destination cannot be had on this machine.
+    /// Why the destination is not available on this machine.
     pub(crate) unavailable: Option<String>,
 }
 
@@ -162,7 +162,7 @@ fn compared(trial: Trial) -> Result<(), String> {
 
 /// One kind of run, with its figures. [`run`] calls the methods in this order.
 trait Measurement {
-    fn stage(&self) -> &Stage<'_>;
+    fn series(&self) -> &Series<'_>;
 
     /// Decides how much each contestant writes, and which cannot compete here.
     fn plan(&mut self, entries: &mut [Entry<'_>]);
@@ -184,7 +184,7 @@ trait Measurement {
 
     /// The rung that a contestant's ratios are against.
     fn baseline(&self, entry: &Entry<'_>) -> &'static str {
-        self.stage().experiment.baseline_of(entry.contestant.rung)
+        self.series().experiment.baseline_of(entry.contestant.rung)
     }
 
     /// The figures that ratios are of, one a run: by default the time of a message.
@@ -200,21 +200,21 @@ trait Measurement {
     }
 }
 
-/// Where a series takes place.
-struct Stage<'a> {
+/// A series: the experiment, the open destination and the plan.
+struct Series<'a> {
     experiment: &'static Experiment,
     to: &'a Destination,
     plan: Plan,
-    venue: Venue,
-    /// Where the output is verified, and its kind.
-    proof: Venue,
+    destination: OpenDestination,
+    /// The destination at which the output is verified, and its kind.
+    proof: OpenDestination,
     proof_to: Destination,
     /// The file that a rung reports to.
     report: PathBuf,
     _scratch: TempDir,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> Series<'a> {
     fn open(
         experiment: &'static Experiment,
         method: Method,
@@ -231,21 +231,21 @@ impl<'a> Stage<'a> {
                 return Err("it measures terminals, and this is none".to_owned());
             }
             Method::Frames => Destination::Pty(ReadPace::AtOnce),
-            _ => Venue::proof(to),
+            _ => OpenDestination::proof(to),
         };
         if matches!(method, Method::Frames) && *to == Destination::Pty(ReadPace::Stalled) {
-            // At a terminal that does not read one run says it all.
+            // Further runs at a terminal that does not read would show the same.
             (plan.warmup, plan.runs) = (0, 1);
         }
-        let mut venue = Venue::open(to, plan.size, &scratch)?;
+        let mut destination = OpenDestination::open(to, plan.size, &scratch)?;
         if matches!(method, Method::Terminal) {
-            venue.ask_abilities();
+            destination.ask_abilities();
         }
         Ok(Self {
             experiment,
             to,
-            venue,
-            proof: Venue::open(&proof_to, plan.size, &scratch)?,
+            destination,
+            proof: OpenDestination::open(&proof_to, plan.size, &scratch)?,
             proof_to,
             plan,
             report: scratch.path().join("report"),
@@ -263,7 +263,7 @@ impl<'a> Stage<'a> {
     }
 }
 
-/// Runs a series of contestants that are measured alike. `progress` is told the current task and the share that is done.
+/// Runs a series of contestants that are measured alike. `progress` gets the current task and the share that is done.
 pub(crate) fn run(
     experiment: &'static Experiment,
     contestants: &[Contestant],
@@ -304,8 +304,8 @@ pub(crate) fn run(
         fails_as_published: entry.fails_as_published.clone(),
         ..Row::default()
     };
-    let stage = match Stage::open(experiment, method, to, plan) {
-        Ok(stage) => stage,
+    let series = match Series::open(experiment, method, to, plan) {
+        Ok(series) => series,
         Err(reason) => {
             for entry in &mut entries {
                 entry.skipped.get_or_insert_with(|| reason.clone());
@@ -317,15 +317,15 @@ pub(crate) fn run(
             };
         }
     };
-    let mut measurement = stage.measurement(method);
+    let mut measurement = series.measurement(method);
     measure(&mut *measurement, &mut entries, progress);
-    // An interruption may have come before anything was known of a contestant.
+    // After an interruption, contestants without a trial and without a failure have no row.
     let known = entries
         .iter()
         .filter(|entry| !entry.competes() || !entry.trials.is_empty());
     let rows = known.map(|entry| {
         let mut row = row(entry);
-        (row.terminal).clone_from(&measurement.stage().venue.terminal);
+        (row.terminal).clone_from(&measurement.series().destination.terminal);
         if !entry.trials.is_empty() {
             measurement.fill(entry, &mut row);
         }
@@ -344,7 +344,7 @@ fn measure(
     entries: &mut [Entry<'_>],
     progress: &mut dyn FnMut(&str, f64),
 ) {
-    let plan = &measurement.stage().plan;
+    let plan = &measurement.series().plan;
     let (warmup, rounds) = (plan.warmup, plan.warmup + plan.runs);
     let steps = (entries.len() * (rounds + 2)).max(1) as f64;
     let mut step = 0.0;
@@ -365,7 +365,7 @@ fn measure(
     }
     measurement.begin(entries);
     for round in 0..rounds {
-        if measurement.stage().plan.is_over_in(Duration::ZERO) {
+        if measurement.series().plan.is_over_in(Duration::ZERO) {
             break;
         }
         for index in order(entries.len(), round, warmup) {

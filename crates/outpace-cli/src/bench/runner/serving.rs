@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 
 use super::child::{self, Stopped, Trial};
 use super::load::{self, Answers, LoadSource};
-use super::{Entry, Measurement, Stage};
+use super::{Entry, Measurement, Series};
 use crate::bench::destination::Destination;
 use crate::bench::destination::check::{Generator, length};
+use crate::bench::destination::open::OpenDestination;
 use crate::bench::destination::reader::{Release, Wanted};
-use crate::bench::destination::venue::Venue;
 use crate::bench::experiment::{Server, calls};
 use crate::bench::results::rows::{Latency, Published, Row, RowKind, ServerFigures};
 use crate::bench::results::stats::Spread;
 use crate::fps::canvas::StandardStream;
 
-/// With one connection the figure measures how fast an idle processor wakes; so it comes second.
+/// With one connection the figure measures how fast an idle processor wakes: so it comes second.
 pub(crate) const CONNECTIONS: [u16; 2] = [8, 1];
 
 /// How long a server is under load in a run; wrk counts in whole seconds.
@@ -49,7 +49,7 @@ pub(crate) fn runs_within(budget: Duration, servers: usize, brief: bool) -> usiz
 }
 
 pub(super) struct Serving<'a> {
-    stage: Stage<'a>,
+    series: Series<'a>,
     server: &'static Server,
     time: Duration,
     source: LoadSource,
@@ -58,112 +58,9 @@ pub(super) struct Serving<'a> {
 /// Longer than any load: a stalling reader stalls until it is released.
 const UNTIL_RELEASED: Duration = Duration::from_secs(3_600);
 
-impl<'a> Serving<'a> {
-    pub(super) fn new(stage: Stage<'a>, server: &'static Server) -> Self {
-        let time = load_time(stage.plan.brief);
-        Self {
-            stage,
-            server,
-            time,
-            source: LoadSource::for_loads_of(time),
-        }
-    }
-
-    /// Whether a rung is without a log.
-    fn is_silent(&self, entry: &Entry<'_>) -> bool {
-        entry.rung() == self.stage.experiment.baseline || self.is_fed(entry)
-    }
-
-    fn is_fed(&self, entry: &Entry<'_>) -> bool {
-        entry.rung() == self.server.fed
-    }
-
-    /// The bytes a second that the control's terminal is fed: the rate of its model's last run.
-    fn feed(&self, entries: &[Entry<'_>], entry: &Entry<'_>) -> Option<u64> {
-        let models = entries.iter().filter(|_| self.is_fed(entry));
-        let trial = models
-            .filter(|other| other.rung() == self.server.fed_like)
-            .find(|other| other.connections == entry.connections)?
-            .trials
-            .last()?;
-        let message = self.stage.experiment.message;
-        // The backlog may hold lines of requests whose answer came too late to count.
-        let written =
-            length(message, trial.noted("requests")).saturating_sub(trial.noted("backlog"));
-        Some((written as f64 / self.time.as_secs_f64()) as u64)
-    }
-
-    /// One run.
-    fn run(
-        &self,
-        entry: &Entry<'_>,
-        venue: &Venue,
-        time: Duration,
-        feed: Option<u64>,
-        run: Purpose,
-    ) -> Result<Trial, Stopped> {
-        let listener = TcpListener::bind("127.0.0.1:0")?;
-        let address = listener.local_addr()?;
-        let release = Arc::new(Release::default());
-        let sink = venue.sink(Wanted {
-            keep: run == Purpose::Verified,
-            stall: Some(UNTIL_RELEASED),
-            release: release.clone(),
-            ..Wanted::default()
-        })?;
-        let mut command = entry
-            .contestant
-            .command(1, Duration::ZERO)
-            .map_err(Stopped::Failed)?;
-        command.stdin(Stdio::from(OwnedFd::from(listener)));
-        let feeder = match feed {
-            Some(rate) => Some((sink.writer()?, rate)),
-            None => None,
-        };
-        let source = if run == Purpose::Verified {
-            LoadSource::BuiltIn
-        } else {
-            self.source
-        };
-        let message = self.stage.experiment.message;
-        let connections = entry.connections.map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            let load = scope.spawn(|| {
-                let feeding = feeder.map(|(mut terminal, rate)| {
-                    scope.spawn(move || feed_at(&mut terminal, rate, time, message))
-                });
-                let answers = under_load(source, address, connections, time, run);
-                // The feeder, too, may be waiting for a stalled reader.
-                release.now();
-                if let Some(feeding) = feeding {
-                    // A terminal that is gone is the measured server's affair.
-                    let _ = feeding.join();
-                }
-                let stopped = load::ask(address, Server::STOP).map_err(|error| error.to_string());
-                answers.and_then(|answers| stopped.map(|()| answers))
-            });
-            let child = child::run(
-                &mut command,
-                StandardStream::Stdout,
-                sink,
-                &self.stage.report,
-            );
-            let answers = load
-                .join()
-                .unwrap_or_else(|_| Err("the load panicked".to_owned()));
-            // The server's own message is nearer to the cause.
-            let trial = child?;
-            Ok(Trial {
-                answers: Some(answers.map_err(Stopped::Failed)?),
-                ..trial
-            })
-        })
-    }
-}
-
 impl Measurement for Serving<'_> {
-    fn stage(&self) -> &Stage<'_> {
-        &self.stage
+    fn series(&self) -> &Series<'_> {
+        &self.series
     }
 
     fn plan(&mut self, entries: &mut [Entry<'_>]) {
@@ -176,7 +73,7 @@ impl Measurement for Serving<'_> {
                 let reason = format!("it does what {fed_like} did, which does not run");
                 entry.skipped.get_or_insert(reason);
             }
-            if !self.stage.to.is_terminal() {
+            if !self.series.to.is_terminal() {
                 let reason = "only a terminal competes for the processor";
                 entry.skipped.get_or_insert_with(|| reason.to_owned());
             }
@@ -186,7 +83,7 @@ impl Measurement for Serving<'_> {
     /// Compares the lines that arrive with the requests that were answered.
     fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
         let time = Duration::from_millis(15);
-        let trial = self.run(entry, &self.stage.proof, time, None, Purpose::Verified)?;
+        let trial = self.run(entry, &self.series.proof, time, None, Purpose::Verified)?;
         let requests = match self.is_silent(entry) {
             true => 0,
             false => trial.noted("requests"),
@@ -204,28 +101,26 @@ impl Measurement for Serving<'_> {
     fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
         let entry = &entries[index];
         let feed = self.feed(entries, entry);
-        self.run(entry, &self.stage.venue, self.time, feed, Purpose::Timed)
+        self.run(
+            entry,
+            &self.series.destination,
+            self.time,
+            feed,
+            Purpose::Timed,
+        )
     }
 
     fn end(&self, entry: &mut Entry<'_>) {
         if !self.is_silent(entry) {
-            let result = self.run(entry, &self.stage.venue, self.time, None, Purpose::Clocked);
+            let result = self.run(
+                entry,
+                &self.series.destination,
+                self.time,
+                None,
+                Purpose::Clocked,
+            );
             let trial = entry.note(result);
             entry.clocked = trial.and_then(|trial| calls::noted(&trial.report));
-        }
-    }
-
-    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
-        let rate = |trial: &Trial| Some(trial.answers?.per_second);
-        entry.trials.iter().filter_map(rate).collect()
-    }
-
-    /// A terminal emulator competes with the server for the processor, whichever process writes to it: there, the baseline is
-    /// a silent server beside another process that writes as much.
-    fn baseline(&self, _: &Entry<'_>) -> &'static str {
-        match self.stage.to {
-            Destination::Tty | Destination::Emulator(_) => self.server.fed,
-            _ => self.stage.experiment.baseline,
         }
     }
 
@@ -236,7 +131,7 @@ impl Measurement for Serving<'_> {
         };
         let requests = entry.median(|trial| trial.noted("requests"));
         row.messages = requests;
-        row.bytes = length(self.stage.experiment.message, requests);
+        row.bytes = length(self.series.experiment.message, requests);
         let published = &self.server.published;
         row.published = published
             .iter()
@@ -286,10 +181,127 @@ impl Measurement for Serving<'_> {
         });
     }
 
+    /// A terminal emulator competes with the server for the processor, whichever process writes to it: there, the baseline is
+    /// a silent server beside another process that writes as much.
+    fn baseline(&self, _: &Entry<'_>) -> &'static str {
+        match self.series.to {
+            Destination::Tty | Destination::Emulator(_) => self.server.fed,
+            _ => self.series.experiment.baseline,
+        }
+    }
+
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
+        let rate = |trial: &Trial| Some(trial.answers?.per_second);
+        entry.trials.iter().filter_map(rate).collect()
+    }
+
     fn warnings(&self, _: &[Entry<'_>]) -> Vec<String> {
-        let missing = !self.stage.plan.brief && self.source == LoadSource::BuiltIn;
+        let missing = !self.series.plan.brief && self.source == LoadSource::BuiltIn;
         let warning = "wrk is not installed: the load comes from the built-in generator";
         missing.then(|| warning.to_owned()).into_iter().collect()
+    }
+}
+
+impl<'a> Serving<'a> {
+    pub(super) fn new(series: Series<'a>, server: &'static Server) -> Self {
+        let time = load_time(series.plan.brief);
+        Self {
+            series,
+            server,
+            time,
+            source: LoadSource::for_loads_of(time),
+        }
+    }
+
+    /// Whether a rung is without a log.
+    fn is_silent(&self, entry: &Entry<'_>) -> bool {
+        entry.rung() == self.series.experiment.baseline || self.is_fed(entry)
+    }
+
+    fn is_fed(&self, entry: &Entry<'_>) -> bool {
+        entry.rung() == self.server.fed
+    }
+
+    /// The bytes a second that the control's terminal is fed: the rate of its model's last run.
+    fn feed(&self, entries: &[Entry<'_>], entry: &Entry<'_>) -> Option<u64> {
+        let models = entries.iter().filter(|_| self.is_fed(entry));
+        let trial = models
+            .filter(|other| other.rung() == self.server.fed_like)
+            .find(|other| other.connections == entry.connections)?
+            .trials
+            .last()?;
+        let message = self.series.experiment.message;
+        // The backlog may hold lines of requests whose answer came too late to count.
+        let written =
+            length(message, trial.noted("requests")).saturating_sub(trial.noted("backlog"));
+        Some((written as f64 / self.time.as_secs_f64()) as u64)
+    }
+
+    /// One run.
+    fn run(
+        &self,
+        entry: &Entry<'_>,
+        destination: &OpenDestination,
+        time: Duration,
+        feed: Option<u64>,
+        run: Purpose,
+    ) -> Result<Trial, Stopped> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let release = Arc::new(Release::default());
+        let sink = destination.sink(Wanted {
+            keep: run == Purpose::Verified,
+            stall: Some(UNTIL_RELEASED),
+            release: release.clone(),
+            ..Wanted::default()
+        })?;
+        let mut command = entry
+            .contestant
+            .command(1, Duration::ZERO)
+            .map_err(Stopped::Failed)?;
+        command.stdin(Stdio::from(OwnedFd::from(listener)));
+        let feeder = match feed {
+            Some(rate) => Some((sink.writer()?, rate)),
+            None => None,
+        };
+        let source = if run == Purpose::Verified {
+            LoadSource::BuiltIn
+        } else {
+            self.source
+        };
+        let message = self.series.experiment.message;
+        let connections = entry.connections.map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            let load = scope.spawn(|| {
+                let feeding = feeder.map(|(mut terminal, rate)| {
+                    scope.spawn(move || feed_at(&mut terminal, rate, time, message))
+                });
+                let answers = under_load(source, address, connections, time, run);
+                // The feeder, too, may be waiting for a stalled reader.
+                release.now();
+                if let Some(feeding) = feeding {
+                    // The server reports a terminal that is gone.
+                    let _ = feeding.join();
+                }
+                let stopped = load::ask(address, Server::STOP).map_err(|error| error.to_string());
+                answers.and_then(|answers| stopped.map(|()| answers))
+            });
+            let child = child::run(
+                &mut command,
+                StandardStream::Stdout,
+                sink,
+                &self.series.report,
+            );
+            let answers = load
+                .join()
+                .unwrap_or_else(|_| Err("the load panicked".to_owned()));
+            // Prefer the server's own error, which is nearer to the cause.
+            let trial = child?;
+            Ok(Trial {
+                answers: Some(answers.map_err(Stopped::Failed)?),
+                ..trial
+            })
+        })
     }
 }
 

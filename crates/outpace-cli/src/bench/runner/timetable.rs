@@ -1,9 +1,9 @@
-//! How long each series may take for all of them to be done in time.
+//! The time for each series, so that all of them end in time.
 
 use std::time::{Duration, Instant};
 
-/// A time, divided among series by their weights as they come: one that took longer than its share
-/// takes from all that follow alike.
+/// A time, divided among series by their weights as they come. A series that takes longer than its share shortens all
+/// later ones alike.
 pub(crate) struct Timetable {
     ends: Instant,
     weight_left: u32,

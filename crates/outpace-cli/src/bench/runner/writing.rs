@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use super::arrivals::arrivals;
 use super::child::{self, Stopped, Trial};
-use super::{Entry, Measurement, Stage, compared};
+use super::{Entry, Measurement, Series, compared};
 use crate::bench::destination::check::{Check, length};
+use crate::bench::destination::open::OpenDestination;
 use crate::bench::destination::reader::Wanted;
-use crate::bench::destination::venue::Venue;
 use crate::bench::destination::{Destination, ReadPace};
 use crate::bench::experiment::{Method, Origin, Timed, calls};
 use crate::bench::results::rows::{
@@ -19,7 +19,7 @@ use crate::platform::interrupts;
 use crate::user::quantity::duration;
 
 pub(super) struct Writing<'a> {
-    stage: Stage<'a>,
+    series: Series<'a>,
     method: Method,
 }
 
@@ -29,9 +29,152 @@ const PROVED_FRAMES: u64 = 3;
 /// The messages for a terminal that does not read: more than the buffers on the way hold.
 const STALLED_MESSAGES: u64 = 100_000;
 
+impl Measurement for Writing<'_> {
+    fn series(&self) -> &Series<'_> {
+        &self.series
+    }
+
+    fn plan(&mut self, entries: &mut [Entry<'_>]) {
+        let messages = self.suitable_messages(entries);
+        entries
+            .iter_mut()
+            .for_each(|entry| entry.messages = messages);
+    }
+
+    /// Compares a contestant's bytes with the expected ones, at as many messages as will be timed.
+    /// One that is published as broken has to be: it is run once, and its failure is its result.
+    fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
+        let rung = entry.contestant.rung;
+        let (messages, check) = match self.method {
+            Method::Timed(timed) => {
+                let expected = (timed.expected)(self.series.plan.size, PROVED_FRAMES)?;
+                (PROVED_FRAMES, Check::of(expected))
+            }
+            _ => {
+                let messages = if self.is_process() { 1 } else { entry.messages };
+                let message = self.series.experiment.message_of(rung);
+                let terminal = self.series.proof_to.is_terminal();
+                let check = Check::new(message, messages, rung.order, terminal);
+                (messages, check)
+            }
+        };
+        let wanted = Wanted {
+            check: Some(check),
+            ..Wanted::default()
+        };
+        let result = match self.run(entry, &self.series.proof, messages, wanted) {
+            Err(Stopped::Interrupted) => return Err(Stopped::Interrupted),
+            Err(Stopped::Failed(reason)) => Err(reason),
+            Ok(trial) => compared(trial),
+        };
+        match (result, rung.fails) {
+            (Ok(()), None) => {}
+            (Err(reason), None) => entry.failed = Some(reason),
+            (Err(reason), Some(_)) => entry.fails_as_published = Some(reason),
+            (Ok(()), Some(why)) => {
+                entry.failed = Some(format!("published as broken ({why}), but it works here"));
+            }
+        }
+        Ok(())
+    }
+
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
+        let entry = &entries[index];
+        let wanted = Wanted {
+            arrivals: matches!(self.method, Method::Arrival(_)),
+            ..Wanted::default()
+        };
+        self.run(entry, &self.series.destination, entry.messages, wanted)
+    }
+
+    fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
+        let Series { experiment, to, .. } = &self.series;
+        row.bytes = self.bytes(entry);
+        row.writes = entry.writes();
+        row.published = match entry.contestant.rung.origin {
+            Origin::Published(Some(seconds)) if experiment.published_to.contains(&to.kind()) => {
+                Some(Published {
+                    seconds,
+                    messages: experiment.messages,
+                })
+            }
+            _ => None,
+        };
+        match self.method {
+            Method::Timed(timed) => return Self::fill_timed(entry, timed, row),
+            Method::Arrival(texts) => {
+                row.kind = RowKind::Arrivals(ArrivalFigures {
+                    arrivals: arrivals(texts, to.is_terminal(), &entry.trials),
+                });
+                return;
+            }
+            _ => {}
+        }
+        let spread = |value: fn(&Trial) -> u64| {
+            let delayed = |trial: &Trial| (value(trial), trial.report.delay_ns);
+            Spread::with_delays(&entry.trials.iter().map(delayed).collect::<Vec<_>>())
+        };
+        row.wall_ns = spread(|trial| trial.report.wall_ns);
+        row.caller_ns = spread(|trial| trial.report.caller_ns);
+        // Processor time does not include the wait for a processor.
+        row.cpu_ns = entry.spread(|trial| trial.report.cpu_ns);
+        row.delivered_ns = Spread::of(entry.trials.iter().filter_map(Trial::delivered_ns));
+        if let Method::Terminal = self.method {
+            return Self::fill_terminal(entry, row);
+        }
+        row.samples = entry.walls();
+        row.kind = RowKind::Work(WorkFigures {
+            torn_per_1000: Self::torn(entry),
+            call_ns: Self::calls(entry),
+        });
+    }
+
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
+        if let Method::Arrival(_) = self.method {
+            return Vec::new();
+        }
+        if let Method::Terminal = self.method {
+            // Rungs write messages of different lengths.
+            let bytes = self.bytes(entry).max(1) as f64;
+            let time = |trial: &Trial| trial.delivered_or_written_ns() as f64 / bytes;
+            return entry.trials.iter().map(time).collect();
+        }
+        let time =
+            |trial: &Trial| trial.report.wall_ns as f64 / self.messages(entry, trial).max(1) as f64;
+        entry.trials.iter().map(time).collect()
+    }
+
+    fn warnings(&self, entries: &[Entry<'_>]) -> Vec<String> {
+        let Series { experiment, to, .. } = &self.series;
+        let runs: usize = entries.iter().map(|entry| entry.trials.len()).sum();
+        let disturbed: Vec<(usize, &str)> = entries
+            .iter()
+            .map(|entry| {
+                (
+                    stats::outliers(&entry.walls()),
+                    entry.contestant.name.as_str(),
+                )
+            })
+            .filter(|&(outliers, _)| outliers > 0)
+            .collect();
+        let outliers: usize = disturbed.iter().map(|(outliers, _)| outliers).sum();
+        // The median tolerates a few.
+        if outliers * 10 <= runs {
+            return Vec::new();
+        }
+        let names: Vec<&str> = disturbed.iter().map(|&(_, name)| name).take(4).collect();
+        vec![format!(
+            "{} to {to}: {outliers} of {runs} runs took much longer than the others of their rung \
+             ({}); end other programs, or use more --runs",
+            experiment.name,
+            names.join(", ")
+        )]
+    }
+}
+
 impl<'a> Writing<'a> {
-    pub(super) fn new(stage: Stage<'a>, method: Method) -> Self {
-        Self { stage, method }
+    pub(super) fn new(series: Series<'a>, method: Method) -> Self {
+        Self { series, method }
     }
 
     fn is_process(&self) -> bool {
@@ -42,14 +185,14 @@ impl<'a> Writing<'a> {
     fn run(
         &self,
         entry: &Entry<'_>,
-        venue: &Venue,
+        destination: &OpenDestination,
         messages: u64,
         wanted: Wanted,
     ) -> Result<Trial, Stopped> {
         let pause = match self.method {
-            Method::Arrival(_) => self.stage.plan.pause,
+            Method::Arrival(_) => self.series.plan.pause,
             // Verified by the number of messages, not by the time.
-            Method::Timed(_) if wanted.check.is_none() => self.stage.plan.time,
+            Method::Timed(_) if wanted.check.is_none() => self.series.plan.time,
             _ => Duration::ZERO,
         };
         let wanted = Wanted {
@@ -59,9 +202,9 @@ impl<'a> Writing<'a> {
         let each = if self.is_process() { 1 } else { messages };
         let contestant = entry.contestant;
         let mut command = contestant.command(each, pause).map_err(Stopped::Failed)?;
-        let sink = venue.sink(wanted)?;
+        let sink = destination.sink(wanted)?;
         if !self.is_process() {
-            let report = &self.stage.report;
+            let report = &self.series.report;
             let trial = child::run(&mut command, contestant.rung.stream, sink, report)?;
             return Ok(match self.method {
                 Method::Work => by_calls(trial, messages),
@@ -70,7 +213,7 @@ impl<'a> Writing<'a> {
         }
         let mut sum = child::run_clocked_outside(&mut command, contestant.rung.stream, sink)?;
         for _ in 1..messages {
-            let sink = venue.sink(Wanted::default())?;
+            let sink = destination.sink(Wanted::default())?;
             let next = child::run_clocked_outside(&mut command, contestant.rung.stream, sink)?;
             sum.report.wall_ns += next.report.wall_ns;
             sum.report.caller_ns += next.report.caller_ns;
@@ -80,24 +223,24 @@ impl<'a> Writing<'a> {
         Ok(sum)
     }
 
-    /// The number of messages with which the whole series takes about its time: the same for every contestant, found
-    /// by a few short runs of increasing length.
+    /// The number of messages that fills the series' time, the same for every contestant. Found by a few short runs of
+    /// increasing length.
     fn suitable_messages(&self, entries: &mut [Entry<'_>]) -> u64 {
-        let plan = &self.stage.plan;
-        if plan.until.is_some() && !self.stage.venue.is_heard() {
-            // The terminal could need minutes to read what its buffers take immediately.
+        let plan = &self.series.plan;
+        if plan.until.is_some() && !self.series.destination.tells_when_read() {
+            // The terminal may need minutes to read what its buffers take immediately.
             let reason = "it does not say when it has read what it is given";
             for entry in entries {
                 entry.skipped.get_or_insert_with(|| reason.to_owned());
             }
             return 1;
         }
-        let published = self.stage.experiment.messages;
-        let most = match (self.method, self.stage.to) {
+        let published = self.series.experiment.messages;
+        let most = match (self.method, self.series.to) {
             (Method::Arrival(_), _) => return 1,
             (Method::Timed(_), _) => return plan.messages.unwrap_or(published),
             (Method::Process, _) => 20,
-            // Every run waits for the stall, whatever it writes.
+            // Every run waits for the end of the stall.
             (_, Destination::Pty(ReadPace::Stalled)) => {
                 return plan.messages.unwrap_or(STALLED_MESSAGES);
             }
@@ -108,7 +251,7 @@ impl<'a> Writing<'a> {
         }
         let rounds = (plan.warmup + plan.runs + 1) as f64;
         let round = plan.budget.as_secs_f64() / rounds;
-        // Starting processes takes time whatever they write.
+        // The time of starting the processes.
         let overhead = self.short_round(entries, 1);
         if self.is_process() {
             return rounded(round / overhead.max(1e-6)).clamp(1, most);
@@ -122,7 +265,7 @@ impl<'a> Writing<'a> {
                 return 1;
             }
             if took >= round * 0.1 || messages == most || interrupts::came() {
-                let least = least_messages(self.stage.to).min(most);
+                let least = least_messages(self.series.to).min(most);
                 return rounded(messages as f64 * round / took).clamp(least, most);
             }
             let factor = (round * 0.2 / took).clamp(2.0, 16.0);
@@ -133,16 +276,16 @@ impl<'a> Writing<'a> {
     /// Skips all contestants if two rounds of the least useful number of messages would not end in time.
     fn is_too_slow(&self, entries: &mut [Entry<'_>], seconds_a_message: f64) -> bool {
         const ROUNDS: f64 = 2.0;
-        let least = least_messages(self.stage.to) as f64;
+        let least = least_messages(self.series.to) as f64;
         let needed = Duration::from_secs_f64(seconds_a_message * least * ROUNDS);
-        // Elsewhere the time is that of starting processes.
-        if *self.stage.to != Destination::Tty || !self.stage.plan.is_over_in(needed) {
+        // At other destinations most of this time goes into starting processes.
+        if *self.series.to != Destination::Tty || !self.series.plan.is_over_in(needed) {
             return false;
         }
         let each = seconds_a_message * 1e9 / entries.len().max(1) as f64;
         let reason = format!(
             "it reads a {} in {}, whatever prints it: too slow to compare anything in this time",
-            self.stage.experiment.unit,
+            self.series.experiment.unit,
             duration(each)
         );
         for entry in entries {
@@ -157,7 +300,7 @@ impl<'a> Writing<'a> {
         for entry in entries.iter_mut() {
             let broken = entry.contestant.rung.fails.is_some();
             if !interrupts::came() && !broken && entry.competes() {
-                let result = self.run(entry, &self.stage.venue, messages, Wanted::default());
+                let result = self.run(entry, &self.series.destination, messages, Wanted::default());
                 entry.note(result);
             }
         }
@@ -204,7 +347,7 @@ impl<'a> Writing<'a> {
 
     /// The bytes of one of its runs.
     fn bytes(&self, entry: &Entry<'_>) -> u64 {
-        let message = self.stage.experiment.message_of(entry.contestant.rung);
+        let message = self.series.experiment.message_of(entry.contestant.rung);
         match self.method {
             Method::Process => length(message, 1) * entry.messages,
             _ => length(message, entry.messages),
@@ -266,149 +409,6 @@ impl<'a> Writing<'a> {
                     .map(|&(_, samples)| samples),
             },
         });
-    }
-}
-
-impl Measurement for Writing<'_> {
-    fn stage(&self) -> &Stage<'_> {
-        &self.stage
-    }
-
-    fn plan(&mut self, entries: &mut [Entry<'_>]) {
-        let messages = self.suitable_messages(entries);
-        entries
-            .iter_mut()
-            .for_each(|entry| entry.messages = messages);
-    }
-
-    /// Compares a contestant's bytes with the expected ones, at as many messages as will be timed.
-    /// One that is published as broken has to be: it is run once, and its failure is its result.
-    fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped> {
-        let rung = entry.contestant.rung;
-        let (messages, check) = match self.method {
-            Method::Timed(timed) => {
-                let expected = (timed.expected)(self.stage.plan.size, PROVED_FRAMES)?;
-                (PROVED_FRAMES, Check::of(expected))
-            }
-            _ => {
-                let messages = if self.is_process() { 1 } else { entry.messages };
-                let message = self.stage.experiment.message_of(rung);
-                let terminal = self.stage.proof_to.is_terminal();
-                let check = Check::new(message, messages, rung.order, terminal);
-                (messages, check)
-            }
-        };
-        let wanted = Wanted {
-            check: Some(check),
-            ..Wanted::default()
-        };
-        let result = match self.run(entry, &self.stage.proof, messages, wanted) {
-            Err(Stopped::Interrupted) => return Err(Stopped::Interrupted),
-            Err(Stopped::Failed(reason)) => Err(reason),
-            Ok(trial) => compared(trial),
-        };
-        match (result, rung.fails) {
-            (Ok(()), None) => {}
-            (Err(reason), None) => entry.failed = Some(reason),
-            (Err(reason), Some(_)) => entry.fails_as_published = Some(reason),
-            (Ok(()), Some(why)) => {
-                entry.failed = Some(format!("published as broken ({why}), but it works here"));
-            }
-        }
-        Ok(())
-    }
-
-    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped> {
-        let entry = &entries[index];
-        let wanted = Wanted {
-            arrivals: matches!(self.method, Method::Arrival(_)),
-            ..Wanted::default()
-        };
-        self.run(entry, &self.stage.venue, entry.messages, wanted)
-    }
-
-    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
-        if let Method::Arrival(_) = self.method {
-            return Vec::new();
-        }
-        if let Method::Terminal = self.method {
-            // Rungs write messages of different lengths.
-            let bytes = self.bytes(entry).max(1) as f64;
-            let time = |trial: &Trial| trial.delivered_or_written_ns() as f64 / bytes;
-            return entry.trials.iter().map(time).collect();
-        }
-        let time =
-            |trial: &Trial| trial.report.wall_ns as f64 / self.messages(entry, trial).max(1) as f64;
-        entry.trials.iter().map(time).collect()
-    }
-
-    fn fill(&self, entry: &Entry<'_>, row: &mut Row) {
-        let Stage { experiment, to, .. } = &self.stage;
-        row.bytes = self.bytes(entry);
-        row.writes = entry.writes();
-        row.published = match entry.contestant.rung.origin {
-            Origin::Published(Some(seconds)) if experiment.published_to.contains(&to.kind()) => {
-                Some(Published {
-                    seconds,
-                    messages: experiment.messages,
-                })
-            }
-            _ => None,
-        };
-        match self.method {
-            Method::Timed(timed) => return Self::fill_timed(entry, timed, row),
-            Method::Arrival(texts) => {
-                row.kind = RowKind::Arrivals(ArrivalFigures {
-                    arrivals: arrivals(texts, to.is_terminal(), &entry.trials),
-                });
-                return;
-            }
-            _ => {}
-        }
-        let spread = |value: fn(&Trial) -> u64| {
-            let delayed = |trial: &Trial| (value(trial), trial.report.delay_ns);
-            Spread::with_delays(&entry.trials.iter().map(delayed).collect::<Vec<_>>())
-        };
-        row.wall_ns = spread(|trial| trial.report.wall_ns);
-        row.caller_ns = spread(|trial| trial.report.caller_ns);
-        // The time of processors that other programs had is not in it.
-        row.cpu_ns = entry.spread(|trial| trial.report.cpu_ns);
-        row.delivered_ns = Spread::of(entry.trials.iter().filter_map(Trial::delivered_ns));
-        if let Method::Terminal = self.method {
-            return Self::fill_terminal(entry, row);
-        }
-        row.samples = entry.walls();
-        row.kind = RowKind::Work(WorkFigures {
-            torn_per_1000: Self::torn(entry),
-            call_ns: Self::calls(entry),
-        });
-    }
-
-    fn warnings(&self, entries: &[Entry<'_>]) -> Vec<String> {
-        let Stage { experiment, to, .. } = &self.stage;
-        let runs: usize = entries.iter().map(|entry| entry.trials.len()).sum();
-        let disturbed: Vec<(usize, &str)> = entries
-            .iter()
-            .map(|entry| {
-                (
-                    stats::outliers(&entry.walls()),
-                    entry.contestant.name.as_str(),
-                )
-            })
-            .filter(|&(outliers, _)| outliers > 0)
-            .collect();
-        let outliers: usize = disturbed.iter().map(|(outliers, _)| outliers).sum();
-        // A median bears a few.
-        if outliers * 10 <= runs {
-            return Vec::new();
-        }
-        let names: Vec<&str> = disturbed.iter().map(|&(_, name)| name).take(4).collect();
-        vec![format!(
-            "{} to {to}: {outliers} of {runs} runs took much longer than the others of their rung \
-             ({}); end other programs, or use more --runs",
-            experiment.name,
-            names.join(", ")
-        )]
     }
 }
 

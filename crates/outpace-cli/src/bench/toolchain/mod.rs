@@ -57,8 +57,8 @@ impl Source {
     }
 }
 
-/// The directory that has all of these npm packages: of `NODE_PATH`, in our cache, or where npm puts them for all users.
-/// None is fetched.
+/// The directory that has all of these npm packages: one of `NODE_PATH`, our cache, or npm's directory for all users. No
+/// package is fetched.
 fn node_modules(packages: &[&str]) -> Result<PathBuf, String> {
     let own = cache()?.join("node");
     let named = std::env::var_os("NODE_PATH").unwrap_or_default();
@@ -200,8 +200,7 @@ impl Toolchain {
         self.prepare(source, directory, until)
     }
 
-    /// Builds in a directory of this process's own and moves it into place complete, so that
-    /// another outpace never sees half of it.
+    /// Builds in a directory of this process's own, and moves it into place when it is complete.
     fn prepare(
         &self,
         source: &Source,
@@ -228,7 +227,7 @@ impl Toolchain {
                     moved => moved.map_err(|error| format!("{}: {error}", directory.display())),
                 }
             });
-        // Gone already when it was moved into place.
+        // It is gone if it was moved into place.
         let _ = fs::remove_dir_all(&draft);
         result
     }

@@ -106,7 +106,7 @@ pub(crate) enum Axis {
     Steps(Vec<String>),
 }
 
-/// Beyond this factor between the least and the greatest, short bars look alike.
+/// Short bars look alike if the longest is longer than by this factor.
 const MOST_OF_A_BAR: f64 = 60.0;
 
 impl Axis {

@@ -288,7 +288,7 @@ fn ranked(title: String, measure: &Measure, mut amounts: Vec<Amount>) -> Option<
         .iter()
         .flat_map(|amount| {
             let high = amount.interval.map(|interval| interval.high);
-            // One restless rung does not make all others short.
+            // One noisy rung must not make all other bars short.
             let high = high.filter(|high| *high < amount.value * 1.5);
             [Some(amount.value), amount.published, high]
         })
@@ -408,7 +408,7 @@ fn passages(texts: &[Passage], to: &str, rows: &[&Row]) -> Option<Chart> {
             steps.push(text.written_at.to_owned());
         }
     }
-    // A step that writes no text, such as a flush, follows the last of those whose text it shows.
+    // A step that writes no text, such as a flush, follows the last step whose text it shows.
     for text in texts.iter().rev() {
         let arrivals = rows.iter().flat_map(|row| row.arrivals());
         for arrival in arrivals.filter(|arrival| arrival.text == text.name) {
@@ -461,8 +461,8 @@ fn passages(texts: &[Passage], to: &str, rows: &[&Row]) -> Option<Chart> {
     })
 }
 
-/// Whether a program prints as its language does by default, neither fixed, nor under `outpace run`, nor to stderr.
-pub(super) fn is_as_it_is(row: &Row) -> bool {
+/// Whether a program prints as its language does by default: not fixed, not under `outpace run`, and not to stderr.
+pub(super) fn is_default(row: &Row) -> bool {
     let mut others = ["-fixed", "-run", "-stderr"].iter();
     !others.any(|ending| row.rung.ends_with(ending))
 }
@@ -472,7 +472,7 @@ fn programs(to: &str, rows: &[&Row]) -> Option<Chart> {
     let find = |name: &str| rows.iter().copied().find(|row| row.rung == name);
     let mut values = Vec::new();
     let mut lanes: Vec<(f64, Lane)> = Vec::new();
-    for row in rows.iter().filter(|row| is_as_it_is(row)) {
+    for row in rows.iter().filter(|row| is_default(row)) {
         let Some(plain) = row.wall_per_message() else {
             continue;
         };

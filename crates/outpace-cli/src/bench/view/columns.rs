@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering::Equal;
 
-use super::charts::{self, charts, is_as_it_is, percent};
+use super::charts::{self, charts, is_default, percent};
 use super::table::{Heading, Note, Table, TableLine};
 use crate::bench::experiment::{Experiment, Method, Passage};
 use crate::bench::results::figures::{Figures, base_name};
@@ -108,7 +108,7 @@ fn work(unit: &str, rows: &[&Row]) -> Vec<FigureColumn> {
         heading, 1 => ratio;
         "caller", 2 => |row, _| {
             let (wall, caller) = (row.wall_ns?.median, row.caller_ns?.median);
-            // Only where it says something that the wall time does not.
+            // Only if it is much less than the wall time.
             (caller < wall / 2).then(|| row.per_message(row.caller_ns).map(duration))?
         };
         "p99", 3 => |row, _| time(row.calls()?.p99);
@@ -293,7 +293,7 @@ pub(crate) fn together(experiment: &Experiment, rows: &[Row]) -> Option<Table> {
     })
 }
 
-/// How far from the median of these runs that of others may lie.
+/// How far the median of further runs may lie from this one.
 fn spread(row: &Row, _: Option<&Row>) -> Option<String> {
     match row.times()[..] {
         [] => None,
@@ -302,7 +302,7 @@ fn spread(row: &Row, _: Option<&Row>) -> Option<String> {
     }
 }
 
-/// Processor time of a message, drawn frames included that were never presented.
+/// Processor time of a message. Frames that were drawn and never presented count, too.
 fn processor(row: &Row) -> Option<f64> {
     row.per_message(row.cpu_ns)
 }
@@ -436,7 +436,7 @@ fn programs(rows: &[&Row]) -> (Vec<Heading>, Vec<TableLine>) {
     ];
     let ways = rows
         .iter()
-        .filter(|row| is_as_it_is(row))
+        .filter(|row| is_default(row))
         .filter_map(|row| Some((row.rung.as_str(), cost(&row.rung)?)));
     let ways: Vec<(&str, f64)> = ways.collect();
     let longest = ways.iter().map(|&(_, cost)| cost).fold(0.0, f64::max);

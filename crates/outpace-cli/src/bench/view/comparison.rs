@@ -91,40 +91,34 @@ impl Yardstick {
 }
 
 /// The experiments and destinations of these rows, in their order.
-pub(crate) fn places(rows: &[Row]) -> Vec<(&str, &str)> {
-    let mut places: Vec<(&str, &str)> = Vec::new();
+pub(crate) fn series_of(rows: &[Row]) -> Vec<(&str, &str)> {
+    let mut all: Vec<(&str, &str)> = Vec::new();
     for row in rows {
-        let place = (row.experiment.as_str(), row.to.as_str());
-        if !places.contains(&place) {
-            places.push(place);
+        let series = (row.experiment.as_str(), row.to.as_str());
+        if !all.contains(&series) {
+            all.push(series);
         }
     }
-    places
+    all
 }
 
 /// The table of one experiment and destination, if the first file has figures of it.
 pub(crate) fn table_of(
     files: &[Named],
-    place: (&str, &str),
+    series: (&str, &str),
     yardstick: Yardstick,
 ) -> Option<Table> {
     let (first, others) = files.split_first()?;
     let rows = first.results.rows.iter();
     let lines: Vec<TableLine> = rows
-        .filter(|row| (row.experiment.as_str(), row.to.as_str()) == place)
+        .filter(|row| (row.experiment.as_str(), row.to.as_str()) == series)
         .filter_map(|row| line(row, others, yardstick))
         .collect();
-    (!lines.is_empty()).then(|| table(place, files, lines, yardstick))
-}
-
-fn table(
-    place: (&str, &str),
-    files: &[Named],
-    lines: Vec<TableLine>,
-    yardstick: Yardstick,
-) -> Table {
-    let mut headings = vec![Heading::fixed("rung"), Heading::fixed(&files[0].name)];
-    for file in &files[1..] {
+    if lines.is_empty() {
+        return None;
+    }
+    let mut headings = vec![Heading::fixed("rung"), Heading::fixed(&first.name)];
+    for file in others {
         headings.push(Heading::fixed(&file.name));
         headings.push(Heading::fixed("change"));
     }
@@ -132,23 +126,23 @@ fn table(
         Yardstick::Times => "time a message",
         Yardstick::Ratios => "ratio to the baseline",
     };
-    Table {
-        title: format!("{} to {}, {what}", place.0, place.1),
+    Some(Table {
+        title: format!("{} to {}, {what}", series.0, series.1),
         headings,
         lines,
         notes: Vec::new(),
-        charts: chart(place, files, what, yardstick).into_iter().collect(),
-    }
+        charts: chart(series, files, what, yardstick).into_iter().collect(),
+    })
 }
 
 /// A lane a rung, with a mark a file.
-fn chart(place: (&str, &str), files: &[Named], what: &str, yardstick: Yardstick) -> Option<Chart> {
+fn chart(series: (&str, &str), files: &[Named], what: &str, yardstick: Yardstick) -> Option<Chart> {
     const TONES: [Tone; 3] = [Tone::Plain, Tone::Second, Tone::Third];
     let (first, others) = files.split_first()?;
     let mut values = Vec::new();
     let mut lanes = Vec::new();
     let rows = first.results.rows.iter();
-    for row in rows.filter(|row| (row.experiment.as_str(), row.to.as_str()) == place) {
+    for row in rows.filter(|row| (row.experiment.as_str(), row.to.as_str()) == series) {
         let mut mark = |of: &Row, tone: Tone, said: &str| {
             let (value, _) = yardstick.figure(of)?;
             values.push(value);
@@ -189,7 +183,7 @@ fn chart(place: (&str, &str), files: &[Named], what: &str, yardstick: Yardstick)
     } else {
         "Logarithmic scale."
     };
-    let title = format!("{} to {}", place.0, place.1);
+    let title = format!("{} to {}", series.0, series.1);
     let reading = format!("From above: {}. Less is better. {scale}", joined(&names));
     Some(Chart::of_lanes(title, reading, what, axis, lanes))
 }
@@ -255,8 +249,8 @@ pub(crate) fn cards(files: &[Named], yardstick: Yardstick) -> Vec<Card> {
     let Some((first, others)) = files.split_first() else {
         return Vec::new();
     };
-    let places = places(&first.results.rows);
-    let mut names: Vec<&str> = places.into_iter().map(|(name, _)| name).collect();
+    let all = series_of(&first.results.rows);
+    let mut names: Vec<&str> = all.into_iter().map(|(name, _)| name).collect();
     names.dedup();
     let cards = others.iter().flat_map(|file| {
         names.iter().filter_map(move |name| {

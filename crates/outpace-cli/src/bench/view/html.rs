@@ -1,8 +1,8 @@
 //! A report as one HTML page, complete in itself: no script, no font, no network. Summary first, then a section an
 //! experiment, its charts before its figures.
 //!
-//! maud writes the elements and escapes every text; by the policy at the top of the page the browser refuses to run or load
-//! anything.
+//! maud writes the elements and escapes every text. The policy at the top of the page keeps the browser from running scripts
+//! and from loading other files.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -18,12 +18,12 @@ use crate::bench::results::rows::Row;
 const STYLE: &str = include_str!("page.css");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-const READING: &str = "How to read the charts: a bar begins at zero; where the shortest would not be seen, dots stand on a \
-                       logarithmic scale, each mark of which is some powers of ten above the one before. Whiskers show where \
-                       the median of further runs would lie in 95 of 100 cases: where two overlap, nothing can be said. \
-                       Green is outpace.";
+const READING: &str = "How to read the charts: a bar begins at zero. Where the shortest bar would vanish, dots on a \
+                       logarithmic scale take its place: from mark to mark the figure grows by powers of ten. Whiskers show \
+                       where the median of further runs lies in 95 of 100 cases: where two overlap, the difference may be \
+                       noise. Green is outpace.";
 
-/// One of the summaries at the top, which leads to the section of that name.
+/// One of the summaries at the top: a link to the section of that name.
 pub(crate) struct Card {
     pub(crate) section: String,
     pub(crate) what: String,

@@ -7,7 +7,7 @@ use crate::user::quantity::{duration, significant, times};
 
 const MOST: usize = 10;
 
-/// Where there are more experiments than lines, these give way first.
+/// If there are more experiments than lines, these are left out first.
 const GIVE_WAY: [&str; 8] = [
     "raw", "mapped", "contest", "chunks", "calls", "startup", "threads", "endl",
 ];
@@ -36,7 +36,7 @@ impl Headline {
         equals.into_iter().chain(faster).collect()
     }
 
-    /// In one line of at most `columns` columns. The comparison gives way first; the number of equals always stays.
+    /// In one line of at most `columns` columns. The comparison is shortened first; the number of equals always stays.
     fn line(&self, columns: usize) -> String {
         let start = format!("{} to {}: {}", self.experiment.name, self.to, self.best);
         let figure = match &self.figure[..] {
@@ -126,7 +126,7 @@ fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
         let best = experiment.baseline.to_owned();
         return Some(headline(best, format!("{rate} MB/s")));
     }
-    // A server that logs nothing is a control, no answer.
+    // A server without a log is a control, no answer.
     let is_control = |row: &Row| match experiment.method {
         Method::Requests(server) => row.rung == experiment.baseline || row.rung == server.fed,
         _ => false,

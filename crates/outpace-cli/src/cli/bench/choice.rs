@@ -4,11 +4,11 @@ use crate::bench::catalogue::{self, ALL};
 use crate::bench::experiment::{Experiment, Rung};
 use crate::user::failure::Failure;
 
-/// An experiment with those of its rungs that are wanted.
+/// An experiment, and the rungs that are chosen from it.
 pub(super) struct Choice {
     pub(super) experiment: &'static Experiment,
     pub(super) rungs: Vec<&'static str>,
-    /// The rungs that the user has named.
+    /// Those of them that the user has named.
     pub(super) named: Vec<&'static str>,
 }
 

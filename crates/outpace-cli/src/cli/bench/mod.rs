@@ -148,7 +148,7 @@ impl Bench {
     }
 }
 
-/// Checks it before the measuring rather than after it.
+/// Checks that a file can be written, before anything is measured.
 fn writable(path: &Path) -> Result<(), Failure> {
     OpenOptions::new()
         .append(true)
@@ -160,7 +160,7 @@ fn writable(path: &Path) -> Result<(), Failure> {
         })
 }
 
-/// Each experiment with where it is from and with its rungs: for a terminal broken at its width, else a line each.
+/// Each experiment with its sources and its rungs: wrapped at the width of a terminal, else a line each.
 fn list(chosen: &[Choice], screen: Screen) -> String {
     let mut text = String::new();
     for choice in chosen {

@@ -1,4 +1,4 @@
-//! How much a bench measures of each experiment, and in which time.
+//! How much of each experiment a bench measures, and how long that takes.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,11 @@ use crate::bench::runner::timetable::Timetable;
 use crate::bench::runner::{self, Plan};
 use crate::fps::canvas::StandardStream;
 
-/// The time for a quick bench, the limit of compiling in it, and the time after which it begins no more series.
+/// The time for a quick bench.
 const QUICK: Duration = Duration::from_secs(50);
+/// The part of it for compiling.
 pub(super) const COMPILING: Duration = Duration::from_secs(8);
+/// After this time a quick bench begins no more series.
 const LAST: Duration = Duration::from_secs(57);
 
 impl Bench {
@@ -70,7 +72,7 @@ impl Bench {
         }
     }
 
-    /// The time for everything, and the longest that one series needs.
+    /// Divides the time for everything among the series, each of which has a limit.
     pub(super) fn timetable(&self, chosen: &[Choice], began: Instant) -> Timetable {
         let weight = chosen
             .iter()
@@ -91,7 +93,7 @@ impl Bench {
         }
     }
 
-    /// When no more is begun, unless the user has said how much to measure.
+    /// The time after which no run begins; `None` if the user has chosen how much to measure.
     pub(super) fn end(&self, began: Instant) -> Option<Instant> {
         let decides = self.runs.is_none() && self.messages.is_none();
         (self.quick && decides).then_some(began + LAST)
@@ -106,15 +108,15 @@ impl Bench {
                 .expect("an experiment's destinations are valid")
         };
         let all = experiment.to.iter().map(read);
-        // A real terminal takes longer to open than all others to be measured; one that does not read takes a second for
-        // each rung.
+        // Opening a real terminal takes longer than measuring all other destinations. One that does not read costs a second
+        // a rung.
         let stalled = Destination::Pty(ReadPace::Stalled);
         let slow = |to: &Destination| {
             to.kind() == "terminal"
                 || (matches!(experiment.method, Method::Frames) && *to == stalled)
         };
         let most = match experiment.method {
-            // Each run of a language starts it twice, which is most of its time.
+            // Each run starts a language twice, and starting takes most of the time.
             Method::Programs if self.quick => 1,
             _ => usize::MAX,
         };
@@ -127,12 +129,12 @@ impl Bench {
     pub(super) fn leaves_out(&self, experiment: &Experiment, rung: &Rung) -> bool {
         let is_repeated = matches!(experiment.method, Method::Programs)
             && (rung.is_relayed || matches!(rung.stream, StandardStream::Stderr));
-        // Other bytes, compared among themselves: a further question.
+        // Rungs with bytes and a baseline of their own answer a further question.
         let is_aside = rung.message.is_some() && rung.baseline.is_some();
         self.quick && (is_repeated || is_aside || rung.takes_long)
     }
 
-    /// How much longer a series measured so takes than most do.
+    /// The length of a series that is measured this way, as a multiple of most others'.
     pub(super) fn weight(&self, method: Method) -> u32 {
         match method {
             // Dozens of programs, each started a dozen times, however short the time is.

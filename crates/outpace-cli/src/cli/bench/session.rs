@@ -10,8 +10,8 @@ use super::choice::Choice;
 use super::plan::COMPILING;
 use crate::bench::catalogue::ALL;
 use crate::bench::destination::Destination;
+use crate::bench::destination::open::OpenDestination;
 use crate::bench::destination::reader::Wanted;
-use crate::bench::destination::venue::Venue;
 use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::Figures;
 use crate::bench::results::machine::{Machine, disturbance};
@@ -39,7 +39,7 @@ pub(super) struct Session<'a> {
     /// The report so far.
     blocks: Vec<Block>,
     screen: Screen,
-    /// Rungs and destinations that the user has named and that cannot run here.
+    /// Rungs and destinations that the user has named, and that are not available here.
     missing: Vec<Failure>,
     /// Experiments for which a quick bench had no time.
     left_out: Vec<&'static str>,
@@ -100,9 +100,9 @@ impl<'a> Session<'a> {
         if interrupts::came() {
             let has_figures = self.results.rows.iter().any(|row| row.runs > 0);
             let text = if has_figures {
-                "these are the figures of what had been run"
+                "these are the figures so far"
             } else {
-                "before there was a figure"
+                "there are no figures yet"
             };
             let _ = writeln!(std::io::stderr(), "outpace: interrupted: {text}");
             return Ok(interrupts::status());
@@ -133,8 +133,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Opens the destinations that the user has named, before any rung is compiled. Returns whether none of them can be
-    /// had: then there is no measurement.
+    /// Opens the destinations that the user has named, before any rung is compiled. Returns whether none of them is
+    /// available: then there is no measurement.
     fn try_destinations(&mut self, chosen: &[Choice], progress: &Progress) -> bool {
         let mut closed = Vec::new();
         for to in &self.bench.to {
@@ -145,7 +145,7 @@ impl<'a> Session<'a> {
             if *to != Destination::Tty {
                 progress.show(&format!("opening {to}"), 0.0);
             }
-            match Venue::probe(to, self.bench.size.unwrap_or_default()) {
+            match OpenDestination::probe(to, self.bench.size.unwrap_or_default()) {
                 Ok(()) => {}
                 Err(reason) => {
                     self.lacks(to, &reason);
@@ -155,7 +155,7 @@ impl<'a> Session<'a> {
         }
         progress.erase();
         let nowhere = closed.len() == self.bench.to.len() && !closed.is_empty();
-        // The rows have the reason, too.
+        // The exports have the reason, too.
         let choices = chosen.iter().filter(|_| nowhere);
         for (choice, (to, reason)) in
             choices.flat_map(|choice| closed.iter().map(move |it| (choice, it)))
@@ -172,7 +172,7 @@ impl<'a> Session<'a> {
         nowhere
     }
 
-    /// Notes that a destination which the user has named cannot be had here.
+    /// Notes that a destination which the user has named is not available here.
     fn lacks(&mut self, to: &Destination, reason: &str) {
         let missing = Failure::failed(format!("--to {to}"), reason).remedy(remedy(to));
         if !self.missing.contains(&missing) {
@@ -259,7 +259,7 @@ impl<'a> Session<'a> {
         self.say(Block::Conclusion(conclusion))
     }
 
-    /// Contestants at one destination.
+    /// Measures contestants at one destination, and shows their table.
     fn series(
         &mut self,
         experiment: &'static Experiment,
@@ -308,7 +308,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Records each of an experiment's rungs once more.
+    /// Runs each contestant once more, and writes its profile.
     fn profile(
         &mut self,
         directory: &Path,
@@ -335,7 +335,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// To the screen, and kept for the exports.
+    /// Shows a block, and keeps it for the exports.
     fn say(&mut self, block: Block) -> Result<(), Failure> {
         print(&block.to_screen(self.screen))?;
         self.blocks.push(block);
@@ -383,8 +383,8 @@ fn profile(contestant: &Contestant, to: &Destination, plan: &Plan) -> Result<Str
     const MARKERS: usize = 6_000;
     let said = |error: std::io::Error| error.to_string();
     let scratch = scratch().map_err(said)?;
-    let venue = Venue::open(to, plan.size, &scratch)?;
-    let sink = venue.sink(Wanted::default()).map_err(said)?;
+    let destination = OpenDestination::open(to, plan.size, &scratch)?;
+    let sink = destination.sink(Wanted::default()).map_err(said)?;
     let mut command = contestant.command(plan.messages.unwrap_or(0), plan.time)?;
     runner::ignore_settings(&mut command);
     let (measured, end) = sink.split();

@@ -1,8 +1,8 @@
 //! Placement of a loop.
 //!
-//! Compilers begin a loop at a multiple of 16 bytes. Where that leaves a short loop across the end of a cache line
-//! of 64, its messages take 0.3 to 0.4 ns more each; any change in the program may move it there. A contestant in
-//! another language is a small program that never changes; the loops that are compared with it begin at a line.
+//! Compilers begin a loop at a multiple of 16 bytes. A short loop that crosses the end of a cache line of 64 bytes takes
+//! 0.3 to 0.4 ns more a message, and any change in this program may move a loop there. Contestants in other languages are
+//! small programs that never change: the loops that are compared with them begin at a cache line.
 #![allow(unsafe_code)]
 
 /// Makes the next loop begin at a cache line: the rest of this line has room for the instructions in between.

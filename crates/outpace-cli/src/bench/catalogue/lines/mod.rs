@@ -128,7 +128,7 @@ const TERMINALS: [&str; 2] = ["pty", "tty"];
 /// How much cheaper than by std's `println!` a line is by a rung, at each destination.
 fn gains(figures: &Figures<'_>, rung: &str, name: &str) -> Vec<String> {
     let mut sentences = Vec::new();
-    // One sentence for all destinations where there is a gain: most often that is every one.
+    // One sentence for all destinations with a gain, which are most often all.
     let mut gains = Vec::new();
     for to in figures.destinations() {
         let Some(compared) = figures.compare("println", rung, to) else {

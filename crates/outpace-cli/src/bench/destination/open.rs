@@ -1,4 +1,4 @@
-//! A destination made ready: it stays open from run to run, and has one sink for each run.
+//! A destination that is open: it stays so from run to run, and gives a sink for each run.
 
 use std::fs::{self, File};
 use std::io::{self, Seek};
@@ -21,17 +21,17 @@ use super::{Destination, ReadPace};
 use crate::bench::results::rows::TerminalInfo;
 use crate::platform::clock::now_ns;
 use crate::platform::{answer, interrupts, scratch};
-use crate::user::screen::obeys;
+use crate::user::screen::takes_escapes;
 
 /// A destination, open for any number of runs.
-pub(crate) struct Venue {
-    sink: OpenSink,
+pub(crate) struct OpenDestination {
+    sink: Opened,
     size: Size,
     /// The terminal, if it is one.
     pub(crate) terminal: Option<TerminalInfo>,
 }
 
-enum OpenSink {
+enum Opened {
     Null,
     Pipe(Option<u64>),
     File(TempPath),
@@ -39,46 +39,46 @@ enum OpenSink {
     Device(Box<Device>),
 }
 
-impl Venue {
-    /// Makes a destination ready, or says why it cannot be had on this machine.
+impl OpenDestination {
+    /// Opens a destination; the error is the reason why it is not available on this machine.
     pub(crate) fn open(to: &Destination, size: Size, scratch: &TempDir) -> Result<Self, String> {
         let said = |error: io::Error| error.to_string();
         let sink = match to {
-            Destination::Null => OpenSink::Null,
+            Destination::Null => Opened::Null,
             Destination::Pipe { capacity } => {
-                // Each run has its own; whether it can be had is known by the first.
+                // Each run has a pipe of its own. This one shows whether the kernel gives such pipes.
                 open_pipe(*capacity).map_err(said)?;
-                OpenSink::Pipe(*capacity)
+                Opened::Pipe(*capacity)
             }
             Destination::File => {
                 let file = temporary_file(disks(), false);
-                OpenSink::File(file.ok_or("no directory on a disk: set TMPDIR to one")?)
+                Opened::File(file.ok_or("no directory on a disk: set TMPDIR to one")?)
             }
             Destination::Tmpfs => {
                 let file = temporary_file(memories(), true);
-                OpenSink::File(file.ok_or(
+                Opened::File(file.ok_or(
                     "no file system in memory that we may write to: mount a tmpfs at /dev/shm",
                 )?)
             }
-            Destination::Pty(pace) => OpenSink::Pty(*pace),
+            Destination::Pty(pace) => Opened::Pty(*pace),
             Destination::Tty => {
                 let device = Device::this_terminal().map_err(|error| no_terminal(&error))?;
-                OpenSink::Device(Box::new(device))
+                Opened::Device(Box::new(device))
             }
             Destination::Emulator(emulator) => {
                 let window = emulator.open(size, scratch)?;
-                OpenSink::Device(Box::new(Device::window(window).map_err(said)?))
+                Opened::Device(Box::new(Device::window(window).map_err(said)?))
             }
         };
         let terminal = match &sink {
-            OpenSink::Pty(_) => Some(TerminalInfo {
+            Opened::Pty(_) => Some(TerminalInfo {
                 name: "pty".to_owned(),
                 version: None,
                 columns: size.columns,
                 rows: size.rows,
                 supports: Vec::new(),
             }),
-            OpenSink::Device(device) => Some(device.describe(&to.to_string()).map_err(said)?),
+            Opened::Device(device) => Some(device.describe(&to.to_string()).map_err(said)?),
             _ => None,
         };
         Ok(Self {
@@ -88,8 +88,8 @@ impl Venue {
         })
     }
 
-    /// Opens a destination for a moment, or says why it cannot be had. Does not open this terminal, which would turn
-    /// its page.
+    /// Opens a destination for a moment; the error is the reason why it is not available. This terminal is not opened, since
+    /// that would show its alternate screen.
     pub(crate) fn probe(to: &Destination, size: Size) -> Result<(), String> {
         if *to == Destination::Tty {
             return Device::find_this_terminal().map_err(|error| no_terminal(&error));
@@ -98,8 +98,7 @@ impl Venue {
         Self::open(to, size, &scratch).map(drop)
     }
 
-    /// The destination at which a rung's bytes are verified instead, since the null device and windows cannot be read
-    /// back.
+    /// The destination at which a rung's bytes are verified: the null device and windows cannot be read back.
     pub(crate) fn proof(to: &Destination) -> Destination {
         match to {
             Destination::Null => Destination::Pipe { capacity: None },
@@ -111,47 +110,47 @@ impl Venue {
     /// The `TERM` of a program in this terminal; `None` where that is the bench's own.
     pub(crate) fn term(&self) -> Option<&str> {
         match &self.sink {
-            OpenSink::Pty(_) => Some("xterm-256color"),
-            OpenSink::Device(device) => device.window.as_ref().map(|window| window.term.as_str()),
+            Opened::Pty(_) => Some("xterm-256color"),
+            Opened::Device(device) => device.window.as_ref().map(|window| window.term.as_str()),
             _ => None,
         }
     }
 
     /// Asks a real terminal for its abilities.
     pub(crate) fn ask_abilities(&mut self) {
-        if let (OpenSink::Device(device), Some(terminal)) = (&self.sink, &mut self.terminal) {
+        if let (Opened::Device(device), Some(terminal)) = (&self.sink, &mut self.terminal) {
             // Without an answer no ability is known.
             let said = device.asked(&abilities::questions()).unwrap_or_default();
             terminal.supports = abilities::of(&said);
         }
     }
 
-    /// Whether the end of a run tells how long the destination took to read it.
-    pub(crate) fn is_heard(&self) -> bool {
-        !matches!(&self.sink, OpenSink::Device(device) if !device.answers)
+    /// Whether the end of a run shows how long the destination took to read it.
+    pub(crate) fn tells_when_read(&self) -> bool {
+        !matches!(&self.sink, Opened::Device(device) if !device.answers)
     }
 
     /// A sink for one run.
     pub(crate) fn sink(&self, wanted: Wanted) -> io::Result<Sink<'_>> {
         let (stdout, end) = match &self.sink {
-            OpenSink::Null => (
+            Opened::Null => (
                 File::options().write(true).open("/dev/null")?.into(),
                 SinkEnd::Unseen,
             ),
-            OpenSink::Pipe(capacity) => {
+            Opened::Pipe(capacity) => {
                 let (reader, writer) = open_pipe(*capacity)?;
                 (writer, SinkEnd::read(reader, ReadPace::AtOnce, wanted)?)
             }
-            OpenSink::File(file) => {
+            Opened::File(file) => {
                 // As a shell's `>` opens it: for writing only, and empty.
                 let writer = File::create(file)?;
                 (writer.into(), SinkEnd::File(file, wanted))
             }
-            OpenSink::Pty(pace) => {
+            Opened::Pty(pace) => {
                 let (terminal, program) = open_pty(self.size)?;
                 (program, SinkEnd::read(terminal, *pace, wanted)?)
             }
-            OpenSink::Device(device) => {
+            Opened::Device(device) => {
                 (open_terminal(&device.path)?.into(), SinkEnd::Device(device))
             }
         };
@@ -213,8 +212,7 @@ impl SinkEnd<'_> {
         ))
     }
 
-    /// Waits for the last byte, once every writer is gone, and returns what arrived. After an interruption it ends soon,
-    /// since the bytes are of no interest then.
+    /// Waits for the last byte, once every writer is gone, and returns what arrived. Ends soon after an interruption.
     pub(crate) fn finish(self) -> io::Result<Received> {
         match self {
             Self::Unseen => Ok(Received::default()),
@@ -233,8 +231,8 @@ impl SinkEnd<'_> {
     }
 }
 
-/// A file of a venue's own, which is removed with it, in the first of the directories on a disk, or in memory, that
-/// takes one.
+/// A file in the first of these directories that takes one, and that is in memory or on a disk as wanted. It is removed with
+/// the destination.
 fn temporary_file(directories: [PathBuf; 3], in_memory: bool) -> Option<TempPath> {
     let file = |directory: PathBuf| {
         tempfile::Builder::new()
@@ -296,14 +294,13 @@ pub(crate) struct Device {
     path: PathBuf,
     file: File,
     modes: Termios,
-    /// Whether it answers questions; one that is silent is not waited for after every run.
+    /// Whether it answers questions. A silent terminal is not waited for after every run.
     answers: bool,
     window: Option<Window>,
 }
 
-/// To the alternate screen and back. Since a rung may have been killed, the second also resets synchronized output, margins,
-/// colours, automatic wrapping and the cursor to their defaults.
 const ALTERNATE_SCREEN: &str = "\x1b[?1049h\x1b[H";
+/// Also resets synchronized output, margins, colours, automatic wrapping and the cursor, as a rung may have been killed.
 const MAIN_SCREEN: &str = "\x1b[?2026l\x1b[r\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 
 fn no_terminal(error: &io::Error) -> String {
@@ -313,7 +310,7 @@ fn no_terminal(error: &io::Error) -> String {
 impl Device {
     /// Whether this program runs in a terminal that can be measured.
     fn find_this_terminal() -> io::Result<()> {
-        if !obeys() {
+        if !takes_escapes() {
             return Err(io::Error::other(
                 "by TERM it takes no escape sequence, so it cannot be asked when it has read everything",
             ));
@@ -376,14 +373,14 @@ impl Device {
         })
     }
 
-    /// The terminal's answers, up to that to the last question, which every terminal answers.
+    /// The terminal's answers to these questions. Every terminal answers the last one.
     fn asked(&self, questions: &str) -> io::Result<String> {
         let mut said = String::new();
         if !self.answers {
             return Ok(said);
         }
         io::Write::write_all(&mut &self.file, questions.as_bytes())?;
-        answer::hear(&self.file, Duration::from_secs(2), |bytes| {
+        answer::read_answer(&self.file, Duration::from_secs(2), |bytes| {
             said += &String::from_utf8_lossy(bytes);
             said.contains("\x1b[?") && said.ends_with('c')
         })?;
