@@ -3,57 +3,15 @@
 
 mod scripted;
 
-use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::fs;
+use std::process::Command;
 
-use scripted::{installed, open_terminal, scratch, text};
-
-/// Runs `outpace` with these arguments on a terminal of that many columns; returns the bytes that the terminal gets, and the
-/// exit status. The terminal reads at a rate, if it is slow, and answers where its cursor is.
-fn on_a_terminal(
-    arguments: &[&str],
-    term: &str,
-    columns: u16,
-    bytes_a_second: Option<u32>,
-) -> (String, Option<i32>) {
-    let (ours, theirs) = open_terminal(columns, 24);
-    let side = || Stdio::from(theirs.try_clone().unwrap());
-    let mut command = Command::new("setsid");
-    command
-        .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_outpace")])
-        .args(arguments)
-        .env("TERM", term)
-        // Programs take it for a sign that colours are shown.
-        .env("CI", "true")
-        .env_remove("NO_COLOR")
-        .env_remove("COLUMNS")
-        .stdin(side())
-        .stdout(side())
-        .stderr(side());
-    let mut child = command.spawn().unwrap();
-    drop((command, theirs));
-    let mut terminal = File::from(ours);
-    let mut shown = Vec::new();
-    let mut buffer = vec![0; bytes_a_second.map_or(64 << 10, |rate| rate as usize / 20)];
-    // It fails when the last program that has the other side has ended.
-    while let Ok(length @ 1..) = terminal.read(&mut buffer) {
-        if let Some(rate) = bytes_a_second {
-            std::thread::sleep(Duration::from_secs(1) * length as u32 / rate);
-        }
-        shown.extend_from_slice(&buffer[..length]);
-        for _ in 0..text(&buffer[..length]).matches("\x1b[6n").count() {
-            terminal.write_all(b"\x1b[1;1R").unwrap();
-        }
-    }
-    (text(&shown), child.wait().unwrap().code())
-}
+use scripted::{installed, on_a_terminal, scratch, text};
 
 #[test]
 fn a_slow_terminal_is_told_of_and_not_waited_for() {
     const RATE: u32 = 20_000;
-    let (shown, status) = on_a_terminal(&[], "xterm", 80, Some(RATE));
+    let (shown, status) = on_a_terminal(&[], "xterm", (80, 24), Some(RATE));
     assert_eq!(status, Some(0), "{shown}");
     assert!(shown.contains("Prints lines for up to 10 s"), "{shown}");
     assert!(shown.contains("this terminal  "), "{shown}");
@@ -71,7 +29,7 @@ fn a_terminal_that_takes_no_escape_sequence_gets_none() {
         &["bench", "frob"],
         &["completions", "tcsh"],
     ] {
-        let (shown, _) = on_a_terminal(arguments, "dumb", 80, None);
+        let (shown, _) = on_a_terminal(arguments, "dumb", (80, 24), None);
         assert!(!shown.is_empty(), "{arguments:?}");
         assert!(!shown.contains('\x1b'), "{arguments:?}: {shown:?}");
     }
@@ -81,7 +39,7 @@ fn a_terminal_that_takes_no_escape_sequence_gets_none() {
 fn a_terminal_that_cannot_be_measured_is_refused_before_anything_is_compiled() {
     // Each of its rungs is compiled.
     let arguments = ["bench", "endl", "--to", "tty"];
-    let (shown, status) = on_a_terminal(&arguments, "dumb", 80, None);
+    let (shown, status) = on_a_terminal(&arguments, "dumb", (80, 24), None);
     assert_eq!(status, Some(1), "{shown}");
     assert!(
         shown.contains("--to tty: this terminal cannot be opened: by TERM"),
@@ -109,7 +67,7 @@ fn no_line_is_longer_than_the_terminal_is_wide() {
     for (columns, arguments) in helps.into_iter().chain(lists) {
         let words = arguments.into_iter().filter(|word| !word.is_empty());
         let arguments: Vec<&str> = words.collect();
-        let (shown, status) = on_a_terminal(&arguments, "dumb", columns, None);
+        let (shown, status) = on_a_terminal(&arguments, "dumb", (columns, 24), None);
         assert_eq!(status, Some(0), "{arguments:?}");
         for line in shown.lines() {
             let length = line.trim_end().chars().count();
@@ -121,7 +79,8 @@ fn no_line_is_longer_than_the_terminal_is_wide() {
 #[test]
 fn the_figures_of_the_animation_fit_the_terminal() {
     // So slow that frames are skipped, which makes the line longer.
-    let (shown, status) = on_a_terminal(&["fps", "--seconds", "1"], "xterm", 80, Some(400_000));
+    let (shown, status) =
+        on_a_terminal(&["fps", "--seconds", "1"], "xterm", (80, 24), Some(400_000));
     assert_eq!(status, Some(0), "{shown:?}");
     let (_, last) = shown
         .rsplit_once("\x1b[?1049l")

@@ -343,6 +343,47 @@ impl Drop for Terminal {
     }
 }
 
+/// Runs `outpace` with these arguments on a terminal of a size; returns the bytes that the terminal gets, and the
+/// exit status. The terminal reads at a rate, if it is slow, and answers where its cursor is.
+pub(crate) fn on_a_terminal(
+    arguments: &[&str],
+    term: &str,
+    (columns, rows): (u16, u16),
+    bytes_a_second: Option<u32>,
+) -> (String, Option<i32>) {
+    let (ours, theirs) = open_terminal(columns, rows);
+    let side = || Stdio::from(theirs.try_clone().unwrap());
+    let mut command = Command::new("setsid");
+    command
+        .args(["--ctty", "--wait", "timeout", "--foreground", "300"])
+        .arg(env!("CARGO_BIN_EXE_outpace"))
+        .args(arguments)
+        .env("TERM", term)
+        // Programs take it for a sign that colours are shown.
+        .env("CI", "true")
+        .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
+        .stdin(side())
+        .stdout(side())
+        .stderr(side());
+    let mut child = command.spawn().unwrap();
+    drop((command, theirs));
+    let mut terminal = File::from(ours);
+    let mut shown = Vec::new();
+    let mut buffer = vec![0; bytes_a_second.map_or(64 << 10, |rate| rate as usize / 20)];
+    // It fails when the last program that has the other side has ended.
+    while let Ok(length @ 1..) = terminal.read(&mut buffer) {
+        if let Some(rate) = bytes_a_second {
+            std::thread::sleep(Duration::from_secs(1) * length as u32 / rate);
+        }
+        shown.extend_from_slice(&buffer[..length]);
+        for _ in 0..text(&buffer[..length]).matches("\x1b[6n").count() {
+            terminal.write_all(b"\x1b[1;1R").unwrap();
+        }
+    }
+    (text(&shown), child.wait().unwrap().code())
+}
+
 /// Whether a program is installed; tests that need one say so when they are skipped.
 pub(crate) fn installed(program: &str) -> bool {
     let found = std::env::var_os("PATH").is_some_and(|path| {
