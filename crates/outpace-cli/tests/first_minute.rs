@@ -25,7 +25,7 @@ fn a_terminal_that_takes_no_escape_sequence_gets_none() {
     for arguments in [
         &[][..],
         &["--help"],
-        &["bench", "raw", "--to", "pipe,tty", "--runs", "1"],
+        &["bench", "raw", "--to", "pipe,tty", "--messages", "100"],
         &["bench", "frob"],
         &["completions", "tcsh"],
     ] {

@@ -29,6 +29,8 @@ struct Measure {
     tick: fn(f64) -> String,
     /// Beside the mark.
     label: fn(f64) -> String,
+    /// Whether a chart whose bars are all alike is left out.
+    is_to_differ: bool,
 }
 
 impl Measure {
@@ -38,6 +40,7 @@ impl Measure {
             more_is_better: Some(false),
             tick: time,
             label: duration,
+            is_to_differ: false,
         }
     }
 
@@ -53,7 +56,19 @@ impl Measure {
                     grouped(value.round() as u64)
                 }
             },
+            is_to_differ: false,
         }
+    }
+
+    fn bytes() -> Self {
+        Self {
+            is_to_differ: true,
+            ..Self::count("bytes a frame", Some(false))
+        }
+    }
+
+    fn megabytes() -> Self {
+        Self::count("MB/s", Some(true))
     }
 }
 
@@ -107,111 +122,87 @@ fn alike<'a>(experiment: &Experiment, rows: &[&'a Row]) -> Vec<(String, Vec<&'a 
     groups
 }
 
+/// A row's figure, the interval in which its median lies, and the published figure.
+type Figure = (f64, Option<ConfidenceInterval>, Option<f64>);
+
+/// The mark of a row in a chart.
+enum Marked {
+    Amount(Measure, fn(&Row) -> Option<Figure>),
+    Calls(fn(&Row) -> Option<Latency>),
+}
+
+/// Charts, a line each: the title, and the mark of a row.
+macro_rules! charts {
+    ($($title:expr => $kind:ident($($with:expr),+);)*) => {
+        vec![$(($title.into(), Marked::$kind($($with),+))),*]
+    };
+}
+
 fn of_group(experiment: &Experiment, method: Method, title: &str, rows: &[&Row]) -> Vec<Chart> {
-    let unit = experiment.unit;
-    let amounts = |what: &str, measure: Measure, figure: &dyn Fn(&Row) -> Option<Amount>| {
-        let amounts: Vec<Amount> = rows.iter().filter_map(|row| figure(row)).collect();
-        ranked(format!("{title}: {what}"), &measure, amounts)
+    let chart = |(what, marked): (String, Marked)| {
+        let title = format!("{title}: {what}");
+        let (measure, figure) = match marked {
+            Marked::Amount(measure, figure) => (measure, figure),
+            Marked::Calls(times) => return latencies(experiment, title, rows, times),
+        };
+        let amount = |row: &&Row| {
+            let (value, interval, published) = figure(row)?;
+            Some(Amount {
+                name: row.rung.clone(),
+                ours: experiment.is_ours(base_name(&row.rung)),
+                value,
+                interval,
+                published,
+            })
+        };
+        ranked(title, &measure, rows.iter().filter_map(amount).collect())
     };
-    let of = |row: &Row, value: f64, interval, published| Amount {
-        name: row.rung.clone(),
-        ours: experiment.is_ours(base_name(&row.rung)),
-        value,
-        interval,
-        published,
-    };
-    let charts = match method {
-        Method::Requests(_) => vec![
-            amounts(
-                "requests a second",
-                Measure::count("requests/s", Some(true)),
-                &|row| {
-                    let rate = row.server()?.requests_per_second?.median as f64;
-                    let published = row.published.map(Published::per_second);
-                    Some(of(row, rate, row.interval().map(per_second), published))
-                },
-            ),
-            latencies(
-                experiment,
-                format!("{title}: how long a log call holds the server up"),
-                rows,
-                |row| row.server()?.log_call_ns,
-            ),
-            latencies(
-                experiment,
-                format!("{title}: how long an answer takes"),
-                rows,
-                |row| row.server()?.answer_ns,
-            ),
-        ],
-        Method::Frames => vec![
-            amounts(
-                "frames a second",
-                Measure::count("frames/s", Some(true)),
-                &|row| Some(of(row, row.fps()?, row.interval().map(per_second), None)),
-            ),
-            amounts(
-                "bytes a frame",
-                Measure::count("bytes a frame", Some(false)),
-                &|row| {
-                    let bytes = row.frames()?.bytes_per_frame;
-                    (bytes > 0.0).then(|| of(row, bytes, None, None))
-                },
-            )
-            .filter(|chart| !all_alike(chart)),
-            latencies(
-                experiment,
-                format!("{title}: how long drawing a frame holds its caller up"),
-                rows,
-                |row| row.frames()?.draw_call_ns,
-            ),
-        ],
-        Method::Terminal => vec![
-            amounts("how fast it is worked through", megabytes(), &|row| {
-                let rate = row.terminal_figures()?.consumed_per_second? / 1e6;
-                let interval = row.interval().map(|time| times(per_second(time), 1e-6));
-                Some(of(row, rate, interval, None))
-            }),
-            latencies(
-                experiment,
-                format!("{title}: how long an answer takes"),
-                rows,
-                |row| row.terminal_figures()?.report_ns,
-            ),
-        ],
-        Method::Timed(_) => vec![
-            amounts(
-                "samples of a profiler in 5 s",
-                Measure::count("samples in 5 s", None),
-                &|row| {
-                    let samples = row.timed()?.profiler_samples;
-                    let published = samples.published.map(|published| published as f64);
-                    Some(of(row, samples.measured as f64, None, published))
-                },
-            ),
-            amounts(
-                &format!("time in write calls a {unit}"),
-                Measure::time(format!("in write calls a {unit}")),
-                &|row| {
-                    let time = row.per_message(Some(row.timed()?.write_ns))?;
-                    Some(of(row, time, None, None))
-                },
-            ),
-        ],
-        Method::Work | Method::Process | Method::Programs | Method::Arrival(_) => {
-            let time = amounts(
-                &format!("time a {unit}"),
-                Measure::time(format!("time a {unit}")),
-                &|row| {
-                    let published = row.published.map(Published::ns_per_message);
-                    Some(of(row, row.wall_per_message()?, row.interval(), published))
-                },
-            );
-            let title = format!("{title}: how long a call holds its caller up");
-            vec![time, latencies(experiment, title, rows, Row::calls)]
-        }
-    };
-    charts.into_iter().flatten().collect()
+    let charts = charts_of(method, experiment.unit).into_iter();
+    charts.filter_map(chart).collect()
+}
+
+/// The titles of a method's charts, and their marks.
+fn charts_of(method: Method, unit: &str) -> Vec<(String, Marked)> {
+    let time = format!("time a {unit}");
+    match method {
+        Method::Requests(_) => charts! {
+            "requests a second" => Amount(Measure::count("requests/s", Some(true)), |row| {
+                let rate = row.server()?.requests_per_second?.median as f64;
+                Some((rate, row.interval().map(per_second), row.published.map(Published::per_second)))
+            });
+            "how long a log call holds the server up" => Calls(|row| row.server()?.log_call_ns);
+            "how long an answer takes" => Calls(|row| row.server()?.answer_ns);
+        },
+        Method::Frames => charts! {
+            "frames a second" => Amount(Measure::count("frames/s", Some(true)), |row| {
+                Some((row.fps()?, row.interval().map(per_second), None))
+            });
+            "bytes a frame" => Amount(Measure::bytes(), |row| {
+                Some(row.frames()?.bytes_per_frame).filter(|&bytes| bytes > 0.0).map(|bytes| (bytes, None, None))
+            });
+            "how long drawing a frame holds its caller up" => Calls(|row| row.frames()?.draw_call_ns);
+        },
+        Method::Terminal => charts! {
+            "how fast it is worked through" => Amount(Measure::megabytes(), worked_through);
+            "how long an answer takes" => Calls(|row| row.terminal_figures()?.report_ns);
+        },
+        Method::Timed(_) => charts! {
+            "samples of a profiler in 5 s" => Amount(Measure::count("samples in 5 s", None), |row| {
+                let samples = row.timed()?.profiler_samples;
+                Some((samples.measured as f64, None, samples.published.map(|published| published as f64)))
+            });
+            format!("time in write calls a {unit}") => Amount(Measure::time(format!("in write calls a {unit}")), |row| {
+                Some((row.per_message(Some(row.timed()?.write_ns))?, None, None))
+            });
+        },
+        Method::Work | Method::Process | Method::Programs | Method::Arrival(_) => charts! {
+            &time => Amount(Measure::time(&time), |row| {
+                let published = row.published.map(Published::ns_per_message);
+                Some((row.wall_per_message()?, row.interval(), published))
+            });
+            "how long a call holds its caller up" => Calls(Row::calls);
+        },
+    }
 }
 
 /// The terminals beside each other, by how fast they work through the baseline's text.
@@ -222,31 +213,34 @@ pub(super) fn terminals(experiment: &Experiment, rows: &[Row]) -> Option<Chart> 
             && row.failed.is_none()
     });
     let amounts = ran.filter_map(|row| {
+        let (value, interval, published) = worked_through(row)?;
         Some(Amount {
             name: row.to.clone(),
             ours: false,
-            value: row.terminal_figures()?.consumed_per_second? / 1e6,
-            interval: row.interval().map(|time| times(per_second(time), 1e-6)),
-            published: None,
+            value,
+            interval,
+            published,
         })
     });
     let title = format!(
         "{}: how fast each works through {}",
         experiment.name, experiment.baseline
     );
-    ranked(title, &megabytes(), amounts.collect())
+    ranked(title, &Measure::megabytes(), amounts.collect())
 }
 
-fn megabytes() -> Measure {
-    Measure::count("MB/s", Some(true))
-}
-
-fn times(interval: ConfidenceInterval, factor: f64) -> ConfidenceInterval {
-    ConfidenceInterval {
-        low: interval.low * factor,
-        middle: interval.middle * factor,
-        high: interval.high * factor,
-    }
+/// The megabytes a second that a terminal works through.
+fn worked_through(row: &Row) -> Option<Figure> {
+    let rate = row.terminal_figures()?.consumed_per_second? / 1e6;
+    let interval = row.interval().map(|time| {
+        let ConfidenceInterval { low, middle, high } = per_second(time);
+        ConfidenceInterval {
+            low: low / 1e6,
+            middle: middle / 1e6,
+            high: high / 1e6,
+        }
+    });
+    Some((rate, interval, None))
 }
 
 /// The interval of a rate, from that of the time.
@@ -258,23 +252,11 @@ fn per_second(time: ConfidenceInterval) -> ConfidenceInterval {
     }
 }
 
-/// Whether all its bars would be equal.
-fn all_alike(chart: &Chart) -> bool {
-    let lanes = chart.groups.iter().flat_map(|group| &group.lanes);
-    let values: Vec<f64> = lanes
-        .flat_map(|lane| &lane.marks)
-        .filter_map(|mark| match mark.shape {
-            Shape::Amount { value, .. } => Some(value),
-            _ => None,
-        })
-        .collect();
-    let most = values.iter().copied().fold(0.0, f64::max);
-    values.iter().all(|value| *value > most * 0.95)
-}
-
 /// A lane each, the best first.
 fn ranked(title: String, measure: &Measure, mut amounts: Vec<Amount>) -> Option<Chart> {
-    if amounts.is_empty() {
+    let most = amounts.iter().map(|amount| amount.value).reduce(f64::max)?;
+    let is_as_much = |amount: &Amount| amount.value > most * 0.95;
+    if measure.is_to_differ && amounts.iter().all(is_as_much) {
         return None;
     }
     amounts.sort_by(|one, other| {
