@@ -69,6 +69,7 @@ fn no_line_is_longer_than_the_terminal_is_wide() {
         let arguments: Vec<&str> = words.collect();
         let (shown, status) = on_a_terminal(&arguments, "dumb", (columns, 24), None);
         assert_eq!(status, Some(0), "{arguments:?}");
+        assert!(shown.lines().count() > 5, "{arguments:?}: {shown}");
         for line in shown.lines() {
             let length = line.trim_end().chars().count();
             assert!(length <= usize::from(columns), "{arguments:?}: {line:?}");
