@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
     int is_noise = workload && strcmp(workload, "noise") == 0;
     setlocale(LC_ALL, "C.UTF-8");
     setenv("COLORTERM", "24bit", 1);
-    /* It asks the terminal, and would look for the answers at another one. */
+    /* notcurses asks this terminal, but would read the answers from another one. */
     dup2(1, 0);
     struct notcurses_options options = {
         .flags = NCOPTION_SUPPRESS_BANNERS | NCOPTION_NO_QUIT_SIGHANDLERS | NCOPTION_NO_WINCH_SIGHANDLER | NCOPTION_INHIBIT_SETLOCALE,
@@ -81,7 +81,7 @@ int main(int argc, char **argv) {
     }
     rung_called();
     int status = rung_end();
-    /* Without giving the terminal back: what it shows is compared. */
+    /* The terminal is not restored: its picture is compared. */
     fflush(NULL);
     _exit(status);
 }

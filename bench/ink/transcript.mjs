@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
 
-// It would show nothing but the last frame there.
+// There Ink would show only the last frame.
 delete process.env.CI;
 const require = createRequire(import.meta.url);
 const { createElement: h } = require('react');
@@ -25,7 +25,7 @@ process.stdout.write = (...all) => {
   wrote();
   return write(...all);
 };
-// What a frame writes it writes in one turn.
+// Ink writes a frame in one turn.
 const next = () => new Promise((done) => { wrote = () => setImmediate(done); });
 
 let lines = Array.from({ length: MESSAGES }, (_, n) => `message ${n}: some words of it`);

@@ -1,12 +1,12 @@
-// input/…: what people read numbers, words and lines with in C and C++, at its best. READER chooses; of each 1,000 the
-// sum is printed. Where they are from (looked up in November 2026):
+// input/…: the usual ways to read numbers, words and lines in C and C++, each at its best. READER chooses one; the sum of each
+// 1,000 values is printed. Sources (looked up in November 2026):
 // - A word at a time: "Faster integer parsing", 2020-05-26,
 //   https://kholdstare.github.io/technical/2020/05/26/faster-integer-parsing.html; in Rust by contestants, too:
-//   https://snippets.kiwiyou.dev/io.html. The input is mapped, or read whole where it cannot be. Faster here than the
+//   https://snippets.kiwiyou.dev/io.html. The input is mapped, or read whole if it cannot be mapped. Faster here than the
 //   digit by digit of the libraries at the top of library-checker: https://github.com/yosupo06/yosupo-library
 //   (src/yosupo/fastio.hpp), https://nyaannyaan.github.io/library/misc/fastio.hpp, and maspy's, which
 //   https://maspypy.com/library-checker-many-a-b explains.
-// - A register at a time: the last digit goes to the last place, which asks for no loop. "Parsing integers quickly with
+// - A register at a time: the last digit goes to the last place, without a loop. "Parsing integers quickly with
 //   AVX-512", 2023-09-22, https://lemire.me/blog/2023/09/22/parsing-integers-quickly-with-avx-512/, after
 //   https://github.com/WojciechMula/parsing-int-series. By AVX2: with AVX-512's masks it was no faster.
 #include "rung.h"

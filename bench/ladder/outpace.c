@@ -3,7 +3,7 @@
 
 #include "outpace.h"
 
-/* What is printed in place of i. */
+/* The value that is printed in place of i. */
 #ifndef NUMBER
 #define NUMBER(i) (i)
 #endif

@@ -1,4 +1,4 @@
-// log/quill: quill's logger, with its defaults, to its sink on stdout; what it prints is formatted by its backend's thread.
+// log/quill: quill's logger, with its defaults, to its sink on stdout; its backend's thread formats the lines.
 // CASE chooses the variant, as in the catalogue. https://github.com/odygrd/quill
 // flags: -pthread
 #include "rung.h"
@@ -18,7 +18,7 @@
 static const unsigned long long GROUP = 20;
 static const size_t MORE_THAN_L2 = 4 << 20;
 
-// The median of what two readings of the clock are apart.
+// The median time between two readings of the clock.
 static long long clock_takes() {
     std::vector<long long> apart(1001);
     for (auto &each : apart) {
