@@ -25,11 +25,8 @@ const FLAGS: &str = "--edition=2024 --crate-type=cdylib --crate-name=outpace_shi
     -Clink-arg=-Wl,-Bsymbolic";
 
 fn build(output: &PathBuf) -> Result<(), String> {
-    let (system, processor) = (
-        variable("CARGO_CFG_TARGET_OS"),
-        variable("CARGO_CFG_TARGET_ARCH"),
-    );
-    if system != "linux" || !matches!(processor.as_str(), "x86_64" | "aarch64") {
+    let processor = variable("CARGO_CFG_TARGET_ARCH");
+    if !matches!(processor.as_str(), "x86_64" | "aarch64") {
         fs::write(output, b"").map_err(|error| error.to_string())?;
         return Ok(());
     }
@@ -40,7 +37,7 @@ fn build(output: &PathBuf) -> Result<(), String> {
         .arg(output)
         .arg("shim/shim.rs");
     if variable("CARGO_CFG_TARGET_ENV") == "musl" {
-        // Not its start files, either.
+        // Without rustc's start files for musl, too.
         compiler.arg("-Clink-self-contained=no");
     }
     if let Ok(linker) = env::var("RUSTC_LINKER") {

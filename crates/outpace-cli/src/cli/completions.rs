@@ -38,7 +38,7 @@ const NAMING: [(&str, &str); 2] = [("bench", "experiments"), ("rung", "rung")];
 
 fn script(shell: Shell) -> String {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut knowing(), "outpace", &mut script);
+    clap_complete::generate(shell, &mut with_names(), "outpace", &mut script);
     let script = String::from_utf8_lossy(&script);
     match shell {
         Shell::Bash => {
@@ -57,29 +57,21 @@ fn script(shell: Shell) -> String {
 }
 
 /// The command line with the names that its arguments take.
-fn knowing() -> Command {
-    let naming = NAMING.into_iter();
-    naming
-        .fold(command_line(), |program, (command, argument)| {
-            program.mut_subcommand(command, |command| {
-                command.mut_arg(argument, |it| {
-                    it.value_parser(PossibleValuesParser::new([RUNGS]))
-                })
+fn with_names() -> Command {
+    let commands = super::ALL.iter().map(|known| known.name).collect();
+    let naming = NAMING.map(|(command, argument)| (command, argument, vec![RUNGS]));
+    let others = [
+        ("bench", "to", destination::examples().collect()),
+        ("man", "command", commands),
+    ];
+    let all = naming.into_iter().chain(others);
+    all.fold(command_line(), |program, (command, argument, values)| {
+        program.mut_subcommand(command, |command| {
+            command.mut_arg(argument, |it| {
+                it.value_parser(PossibleValuesParser::new(values))
             })
         })
-        .mut_subcommand("bench", |bench| {
-            let destinations: Vec<&str> = destination::examples().collect();
-            bench.mut_arg("to", |to| {
-                to.value_parser(PossibleValuesParser::new(destinations))
-            })
-        })
-        .mut_subcommand("man", |man| {
-            let commands = super::ALL.iter().map(|known| known.name);
-            let commands: Vec<&str> = commands.collect();
-            man.mut_arg("command", |command| {
-                command.value_parser(PossibleValuesParser::new(commands))
-            })
-        })
+    })
 }
 
 /// The rungs of an experiment, each behind the experiment's name.

@@ -27,28 +27,16 @@ const COLUMNS: [(&str, &str); 3] = [
     ("outpace", "outpace"),
 ];
 
-/// The destinations, their names in the table, and the time for each.
-const DESTINATIONS: [(Destination, &str, Duration); 4] = [
-    (
-        Destination::Null,
-        "the null device",
-        Duration::from_millis(600),
-    ),
-    (
-        Destination::Pipe { capacity: None },
-        "a pipe",
-        Duration::from_millis(1_200),
-    ),
+/// The destinations, their names in the table, and the milliseconds for each.
+const DESTINATIONS: [(Destination, &str, u64); 4] = [
+    (Destination::Null, "the null device", 600),
+    (Destination::Pipe { capacity: None }, "a pipe", 1_200),
     (
         Destination::Pty(ReadPace::AtOnce),
         "a terminal that reads at once",
-        Duration::from_millis(1_800),
+        1_800,
     ),
-    (
-        Destination::Tty,
-        "this terminal",
-        Duration::from_millis(1_800),
-    ),
+    (Destination::Tty, "this terminal", 1_800),
 ];
 
 const NEXT: [(&str, &str); 3] = [
@@ -101,13 +89,13 @@ pub(crate) fn look() -> Outcome {
 
     let mut rows: Vec<Row> = Vec::new();
     let progress = Progress::new();
-    for (to, label, budget) in &DESTINATIONS {
+    for (to, label, milliseconds) in &DESTINATIONS {
         if *to == Destination::Tty && !shown {
             continue;
         }
         let plan = Plan {
             runs: 10,
-            budget: *budget,
+            budget: Duration::from_millis(*milliseconds),
             brief: true,
             until: Some(until),
             ..Plan::default()

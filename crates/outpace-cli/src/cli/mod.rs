@@ -11,12 +11,12 @@ mod rung;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, ColorChoice, Command};
 
+use crate::bench::toolchain::{find_program, is_executable};
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::names::closest;
@@ -130,6 +130,7 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
         };
     }
     let text = |kind| text(&error, kind);
+    let option = |argument: &str| argument.split(" <").next().unwrap_or_default().to_owned();
     // clap gives `--runs <N>` and the value apart. The object of the error is the text that was typed.
     let argument = text(ContextKind::InvalidArg).or_else(|| text(ContextKind::InvalidSubcommand));
     let value = text(ContextKind::InvalidValue);
@@ -145,9 +146,8 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
     let (object, cause) = match (error.kind(), argument, value) {
         (ErrorKind::MissingRequiredArgument, Some(argument), _) => (argument, "is missing"),
         (ErrorKind::ValueValidation | ErrorKind::InvalidValue, Some(argument), Some(value)) => {
-            let option = argument.split(" <").next().unwrap_or(&argument);
-            let object = if option.starts_with('-') {
-                format!("{option} {value}")
+            let object = if argument.starts_with('-') {
+                format!("{} {value}", option(&argument))
             } else {
                 value.clone()
             };
@@ -160,12 +160,9 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
             return Failure::usage(object, cause).remedy(remedy);
         }
         (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(argument), None) => {
-            let option = argument.split(" <").next().unwrap_or(&argument);
-            (option.to_owned(), "needs a value")
+            (option(&argument), "needs a value")
         }
         (ErrorKind::ArgumentConflict, Some(argument), _) => {
-            let option =
-                |argument: &str| argument.split(" <").next().unwrap_or_default().to_owned();
             let other = match text(ContextKind::PriorArg) {
                 Some(other) if other.starts_with('-') => option(&other),
                 _ => "a command".to_owned(),
@@ -254,16 +251,10 @@ fn missing(subcommand: &str, argument: &str) -> Option<(&'static str, &'static s
 
 /// Whether a shell would find a program by this name.
 fn is_program(name: &str) -> bool {
-    let can_be_run = |path: &Path| {
-        let file = path.metadata();
-        file.is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-    };
     if name.contains('/') {
-        return can_be_run(Path::new(name));
+        return is_executable(Path::new(name));
     }
-    std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|directory| can_be_run(&directory.join(name)))
-    })
+    find_program(name).is_some()
 }
 
 #[cfg(test)]
@@ -403,6 +394,7 @@ mod tests {
 
     #[test]
     fn a_missing_argument_is_named_with_an_example() {
+        let mut tried = Vec::new();
         for known in super::ALL {
             let definition = (known.define)(clap::Command::new(known.name));
             let needs_more = definition.get_arguments().any(|it| it.is_required_set())
@@ -414,8 +406,10 @@ mod tests {
                 let start = format!("outpace: {}: needs ", known.name);
                 assert!(said.starts_with(&start), "{said}");
                 assert!(said.contains("\n  such as: outpace "), "{said}");
+                tried.push(known.name);
             }
         }
+        assert_eq!(tried, ["report", "rung", "run", "trace", "completions"]);
     }
 
     #[test]

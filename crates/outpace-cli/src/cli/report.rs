@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::bench::catalogue;
-use crate::bench::results::figures::Figures;
 use crate::bench::results::rows::Results;
 use crate::bench::view::block::Block;
 use crate::bench::view::columns;
@@ -65,24 +64,18 @@ fn again(file: &Named) -> Vec<Block> {
     let rows = &file.results.rows;
     let mut blocks = vec![Block::Origin(file.results.origin())];
     let all = comparison::series_of(rows);
-    for (index, &(name, to)) in all.iter().enumerate() {
+    for series in all.chunk_by(|(one, _), (other, _)| one == other) {
+        let name = series[0].0;
         let Ok(experiment) = catalogue::find(name) else {
-            let reason = format!("{name} to {to}: an experiment of another version of outpace");
+            let reason = format!("{name}: an experiment of another version of outpace");
             blocks.push(Block::Warning(reason));
             continue;
         };
-        let first = index == 0 || all[index - 1].0 != name;
-        if first {
-            blocks.push(Block::Heading(experiment));
-        }
-        blocks.push(Block::Table(columns::table(experiment, to, rows)));
-        let last = all.get(index + 1).is_none_or(|(next, _)| *next != name);
-        if last {
-            blocks.extend(columns::together(experiment, rows).map(Block::Table));
-            blocks.push(Block::Conclusion((experiment.conclusion)(&Figures::new(
-                name, rows,
-            ))));
-        }
+        blocks.push(Block::Heading(experiment));
+        let table = |&(_, to): &(&str, &str)| Block::Table(columns::table(experiment, to, rows));
+        blocks.extend(series.iter().map(table));
+        blocks.extend(columns::together(experiment, rows).map(Block::Table));
+        blocks.push(Block::Conclusion(experiment.conclude(rows)));
     }
     blocks
 }

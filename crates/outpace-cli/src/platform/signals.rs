@@ -175,9 +175,9 @@ impl AsFd for Signals {
     }
 }
 
-/// Lets a stop signal act on this process, and on the others of its job, as one of a terminal does; returns when it has been
-/// continued. Returns whether it was stopped, if SIGCONT is collected: the kernel stops no process that none could continue (an
-/// orphaned process group). The SIGCONT that has continued it does not arrive again.
+/// Stops this process and its job by a signal, as a terminal does, and returns when it is continued. Returns whether it was
+/// stopped, if SIGCONT is collected: the kernel does not stop an orphaned process group, which no process could continue. The
+/// SIGCONT that has continued it does not arrive again.
 pub(crate) fn stop_here(signal: i32) -> bool {
     set_default(signal);
     block(&[signal]);

@@ -129,7 +129,7 @@ impl FrameCost {
     }
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         let frame = |rung| figures.row(rung, to).and_then(FrameCost::of);
@@ -174,7 +174,7 @@ fn conclusion(figures: &Figures<'_>) -> String {
             )
         });
     }
-    sentences.join(" ")
+    sentences
 }
 
 #[cfg(test)]

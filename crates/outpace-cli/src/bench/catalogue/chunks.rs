@@ -94,89 +94,83 @@ fn pieces(span: &mut Span, mut out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
-    let mut sentences = Vec::new();
-    let is = |row: &Row, kind: fn(&Rung) -> bool| CHUNKS.rung(&row.rung).is_some_and(kind);
-    for to in figures.destinations() {
-        let ranked = figures.ranked(to, |row| is(row, is_a_chunk));
-        let (Some((_, best)), Some((_, worst))) = (ranked.first(), ranked.last()) else {
-            continue;
-        };
-        let all = leaders(&ranked);
-        let are = if all.len() > 1 {
-            "sizes are"
-        } else {
-            "size is"
-        };
-        let all = first_of(&all);
-        let compared = Compared::of(worst, best);
-        let said = compared.sentence(&worst.rung, &best.rung, to, |time, ratio| match time {
-            Greater => format!(
-                "To {to} the best {are} {all}, the worst, {}, takes {} as long.",
-                worst.rung,
-                times_in_words(ratio)
-            ),
-            Equal | Less => format!("To {to} the size does not matter."),
-        });
-        sentences.push(said);
-        if let Some(line) = figures.row("line", to) {
-            sentences.extend(match Compared::of(line, best) {
-                Compared::Less(_) => Some("One line a drain wins there.".to_owned()),
-                Compared::More(ratio) => {
-                    Some(format!("One line a drain costs {} the best.", times(ratio)))
-                }
-                Compared::Same => Some("One line a drain costs what the best does.".to_owned()),
-                Compared::Open(_) => None,
-            });
-        }
-    }
-    for to in figures.destinations() {
-        let mut ranked: Vec<&Row> = figures
-            .rows()
-            .filter(|row| row.to == to && is(row, |rung| rung.draws.is_some()))
-            .filter(|row| row.fps().is_some())
-            .collect();
-        ranked.sort_by(|one, other| {
-            other
-                .fps()
-                .unwrap_or(0.0)
-                .total_cmp(&one.fps().unwrap_or(0.0))
-        });
-        let size = |row: &Row| drains(row.rung.trim_start_matches("picture-"));
-        if let (Some(best), Some(worst)) = (ranked.first(), ranked.last()) {
-            let compared = Compared::of(worst, best);
-            let said = compared.sentence(&worst.rung, &best.rung, to, |time, ratio| match time {
-                Greater => format!(
-                    "The animation to {to} is fastest with drains of {}, slowest with {}, {} the frames.",
-                    size(best),
-                    size(worst),
-                    times(1.0 / ratio)
-                ),
-                Equal | Less => format!("The animation to {to} does not care."),
-            });
-            sentences.push(said);
-        }
-    }
-    let torn = |rung| {
-        let to = figures
-            .destinations()
-            .into_iter()
-            .find(|to| to.starts_with("pty"))?;
-        figures.row(rung, to)?.torn_per_1000()
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
+    let mut sentences = figures.at_each(|to| sizes(figures, to));
+    sentences.extend(figures.at_each(|to| pictures(figures, to)));
+    sentences.extend(tearing(figures));
+    sentences
+}
+
+fn is(row: &Row, kind: fn(&Rung) -> bool) -> bool {
+    CHUNKS.rung(&row.rung).is_some_and(kind)
+}
+
+/// The best and the worst size for messages.
+fn sizes(figures: &Figures<'_>, to: &str) -> Vec<String> {
+    let ranked = figures.ranked(to, |row| is(row, is_a_chunk));
+    let (Some((_, best)), Some((_, worst))) = (ranked.first(), ranked.last()) else {
+        return Vec::new();
     };
-    if let (Some(small), Some(usual)) = (torn("100B"), torn("8KiB")) {
-        let seen = format!(
-            "a terminal sees {} torn lines in 1,000, with 8 KiB {}",
-            significant(small),
-            significant(usual)
-        );
-        sentences.push(if small > usual * 2.0 {
-            format!("With 100 bytes {seen}: it tears as published.")
-        } else {
-            format!("With 100 bytes {seen}: at full speed a larger buffer tears about as many.")
-        });
-    }
-    sentences.join(" ")
+    let all = leaders(&ranked);
+    let are = if all.len() > 1 {
+        "sizes are"
+    } else {
+        "size is"
+    };
+    let all = first_of(&all);
+    let compared = Compared::of(worst, best);
+    let said = compared.sentence(&worst.rung, &best.rung, to, |time, ratio| match time {
+        Greater => format!(
+            "To {to} the best {are} {all}, the worst, {}, takes {} as long.",
+            worst.rung,
+            times_in_words(ratio)
+        ),
+        Equal | Less => format!("To {to} the size does not matter."),
+    });
+    let line = figures.row("line", to).map(|line| Compared::of(line, best));
+    let line = line.and_then(|line| match line {
+        Compared::Less(_) => Some("One line a drain wins there.".to_owned()),
+        Compared::More(ratio) => Some(format!("One line a drain costs {} the best.", times(ratio))),
+        Compared::Same => Some("One line a drain costs what the best does.".to_owned()),
+        Compared::Open(_) => None,
+    });
+    [Some(said), line].into_iter().flatten().collect()
+}
+
+/// The best and the worst size for pictures.
+fn pictures(figures: &Figures<'_>, to: &str) -> Option<String> {
+    let ranked = figures.by_frames(to, |row| is(row, |rung| rung.draws.is_some()));
+    let size = |row: &Row| drains(row.rung.trim_start_matches("picture-"));
+    let (best, worst) = (ranked.first()?, ranked.last()?);
+    let compared = Compared::of(worst, best);
+    let said = compared.sentence(&worst.rung, &best.rung, to, |time, ratio| match time {
+        Greater => format!(
+            "The animation to {to} is fastest with drains of {}, slowest with {}, {} the frames.",
+            size(best),
+            size(worst),
+            times(1.0 / ratio)
+        ),
+        Equal | Less => format!("The animation to {to} does not care."),
+    });
+    Some(said)
+}
+
+/// Whether a small buffer tears lines.
+fn tearing(figures: &Figures<'_>) -> Option<String> {
+    let mut destinations = figures.destinations().into_iter();
+    let to = destinations.find(|to| to.starts_with("pty"))?;
+    let torn = |rung| figures.row(rung, to)?.torn_per_1000();
+    let (small, usual) = (torn("100B")?, torn("8KiB")?);
+    let seen = format!(
+        "a terminal sees {} torn lines in 1,000, with 8 KiB {}",
+        significant(small),
+        significant(usual)
+    );
+    Some(if small > usual * 2.0 {
+        format!("With 100 bytes {seen}: it tears as published.")
+    } else {
+        format!("With 100 bytes {seen}: at full speed a larger buffer tears about as many.")
+    })
 }
 
 /// The size of a rung's writes, in words.

@@ -1,7 +1,7 @@
 //! Every conclusion, tested with figures and with their reverse.
 
 use super::find;
-use crate::bench::results::figures::{Figures, rows_of};
+use crate::bench::results::figures::rows_of;
 use crate::bench::results::rows::{
     Arrival, ArrivalFigures, FrameFigures, Latency, ProfilerSamples, Row, RowKind, ServerFigures,
     TerminalFigures, TimedFigures, WorkFigures,
@@ -313,8 +313,7 @@ fn no_conclusion_names_a_faster_rung_where_the_runs_overlap() {
             }
             rows[0].samples = samples.to_vec();
             rows[1].samples = samples.iter().rev().copied().collect();
-            let conclusion = find(case.experiment).unwrap().conclusion;
-            let said = conclusion(&Figures::new(case.experiment, &rows));
+            let said = find(case.experiment).unwrap().conclude(&rows);
             // A count of write calls has no noise.
             let by_time = said.split_inclusive(". ");
             let by_time: String = by_time
@@ -355,8 +354,7 @@ fn every_conclusion_turns_round_with_the_figures() {
     for case in CASES {
         let mut rows = rows_of(case.experiment, case.rows);
         (case.with)(&mut rows);
-        let conclusion = find(case.experiment).unwrap().conclusion;
-        let said = conclusion(&Figures::new(case.experiment, &rows));
+        let said = find(case.experiment).unwrap().conclude(&rows);
         // A case without sentences has an empty conclusion.
         assert_eq!(
             said.is_empty(),

@@ -112,17 +112,16 @@ fn single_file(span: &mut Span) -> io::Result<()> {
     Ok(())
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let pairs = ["outpace", "outpace-contest"]
         .into_iter()
         .flat_map(|ours| ["mapped", "simd"].map(|rival| (ours, rival)));
-    let said = figures.at_each(|to| {
+    figures.at_each(|to| {
         pairs.clone().filter_map(move |(ours, rival)| {
             figures.sentence(ours, rival, to, |time, ratio| match time {
                 Equal => format!("To {to} {ours} and {rival} are equal."),
                 Less | Greater => format!("To {to} {ours} takes {} of {rival}.", times(ratio)),
             })
         })
-    });
-    said.join(" ")
+    })
 }

@@ -106,12 +106,11 @@ sources! {
     INK: JavaScript, "transcript.mjs";
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
-    let said = figures.at_each(|to| {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
+    figures.at_each(|to| {
         let parts = [bytes, talking, waiting].map(|part| part(figures, to));
         parts.into_iter().flatten()
-    });
-    said.join(" ")
+    })
 }
 
 /// The rows of both backends for each workload that has them.

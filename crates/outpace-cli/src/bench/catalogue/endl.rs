@@ -42,7 +42,7 @@ sources! {
     OUTPACE: Cpp, "outpace.cpp";
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         let (Some(endl), Some(newline)) = (figures.row("endl", to), figures.row("newline", to))
@@ -92,5 +92,5 @@ fn conclusion(figures: &Figures<'_>) -> String {
             }
         }
     }
-    sentences.join(" ")
+    sentences
 }

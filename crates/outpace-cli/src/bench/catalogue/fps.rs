@@ -52,7 +52,7 @@ pub(crate) const FPS: Experiment = Experiment {
     conclusion,
 };
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         // By the times of a frame; frames a second are their inverse.
@@ -103,7 +103,7 @@ fn conclusion(figures: &Figures<'_>) -> String {
         sentences.push(said + ".");
         sentences.extend(ours(figures, to));
     }
-    sentences.join(" ")
+    sentences
 }
 
 /// The sentence on outpace's backend that shows every frame.
@@ -117,15 +117,8 @@ fn ours(figures: &Figures<'_>, to: &str) -> Option<String> {
         Compared::Open(_) => return compared.unsettled("outpace-direct", "stdout-line", to),
         other => other.factor().unwrap_or(1.0),
     };
-    let best = figures
-        .rows()
-        .filter(|row| row.to == to && !row.rung.starts_with("outpace"))
-        .filter(|row| row.fps().is_some())
-        .max_by(|one, other| {
-            one.fps()
-                .unwrap_or(0.0)
-                .total_cmp(&other.fps().unwrap_or(0.0))
-        })?;
+    let others = figures.by_frames(to, |row| !row.rung.starts_with("outpace"));
+    let best = others.first()?;
     let rank = match Compared::of(best, own) {
         Compared::More(_) => "more than any other way",
         Compared::Less(_) => "which another way does better",

@@ -299,7 +299,7 @@ fn read_until(span: &mut Span) -> io::Result<()> {
     })
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for (what, ours, rival) in [
         ("integers from a file", "outpace", "mapped"),
@@ -316,7 +316,7 @@ fn conclusion(figures: &Figures<'_>) -> String {
             }));
         }
     }
-    sentences.join(" ")
+    sentences
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! `languages`: the buffering of other languages, the cost of a line there, and the saving of the shortest fix.
 //!
-//! Every line is printed by two calls, `line ` and a number with its newline, so that the count of write calls tells the
-//! buffering: two a line without a buffer, one with a line buffer, hardly any with a block. A program prints as many lines
-//! as its first argument says, to stderr if `STREAM` is set; `MODE` chooses a variant. A quick bench has time for each
+//! Every line is printed by two calls: `line `, then a number with its newline. So the count of write calls shows the
+//! buffering: two a line without a buffer, one with a line buffer, hardly any with a block. The first argument of a program is
+//! the number of lines; it prints to stderr if `STREAM` is set, and `MODE` chooses a variant. A quick bench has time for each
 //! language's default and its fix.
 
 use super::sources;
@@ -86,7 +86,7 @@ sources! {
     BASH: Bash, "lines.sh";
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         let of_kind = |wanted: &str| -> Vec<&str> {
@@ -133,5 +133,5 @@ fn conclusion(figures: &Figures<'_>) -> String {
             sentences.push(format!("To {to}: {}{saved}.", found.join("; ")));
         }
     }
-    sentences.join(" ")
+    sentences
 }

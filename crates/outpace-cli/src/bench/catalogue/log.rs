@@ -14,7 +14,7 @@ use tracing_appender::non_blocking::NonBlockingBuilder;
 use super::sources;
 use crate::bench::experiment::calls::note_quantiles;
 use crate::bench::experiment::clock::Span;
-use crate::bench::experiment::{Experiment, Method, Origin, Rung, Work};
+use crate::bench::experiment::{Experiment, Method};
 use crate::bench::results::figures::{Compared, Figures};
 use crate::bench::results::rows::Row;
 use crate::bench::toolchain::{Source, SourceLanguage};
@@ -24,38 +24,25 @@ use crate::user::quantity::{duration, times};
 
 macro_rules! work {
     (Here $how:ident $case:ident) => {
-        Work::Here(|span| $how(span, Variant::$case))
+        |span| $how(span, Variant::$case)
     };
     (Source $how:ident $case:ident) => {
-        Work::Source(&$how)
+        &$how
     };
 }
 
 /// Four rungs for each way to log.
 macro_rules! log_rungs {
     ($($origin:ident $name:literal, $about:literal, $kind:ident $how:ident;)*) => {
-        &[$(
-            Rung::new($name, $about, origin!($origin), work!($kind $how Hot)).told(&[("CASE", "hot")]),
-            Rung::new(
-                concat!($name, "-cold"),
-                concat!($about, ", after 4 MiB of other memory"),
-                origin!($origin),
-                work!($kind $how Cold),
-            )
-            .told(&[("CASE", "cold")])
-            .against("println-cold")
-            .takes_long(),
-            Rung::new(concat!($name, "-time"), concat!($about, ", with the time of day"), origin!($origin), work!($kind $how Time))
-                .told(&[("CASE", "time")])
-                .writes(timed)
-                .against("println-time")
-                .takes_long(),
-            Rung::new(concat!($name, "-threads"), concat!($about, ", in 4 threads"), origin!($origin), work!($kind $how Threads))
-                .told(&[("CASE", "threads")])
-                .threads(4)
-                .against("println-threads")
-                .takes_long(),
-        )*]
+        rungs! { $(
+            $origin $name: $kind(work!($kind $how Hot)), $about .told(&[("CASE", "hot")]);
+            $origin {concat!($name, "-cold")}: $kind(work!($kind $how Cold)), {concat!($about, ", after 4 MiB of other memory")}
+                .told(&[("CASE", "cold")]).against("println-cold").takes_long();
+            $origin {concat!($name, "-time")}: $kind(work!($kind $how Time)), {concat!($about, ", with the time of day")}
+                .told(&[("CASE", "time")]).writes(timed).against("println-time").takes_long();
+            $origin {concat!($name, "-threads")}: $kind(work!($kind $how Threads)), {concat!($about, ", in 4 threads")}
+                .told(&[("CASE", "threads")]).threads(4).against("println-threads").takes_long();
+        )* }
     };
 }
 
@@ -271,7 +258,7 @@ fn touch(memory: &mut [u8]) {
     }
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let cases = [
         ("", ""),
         ("-cold", " with cold caches"),
@@ -323,7 +310,7 @@ fn conclusion(figures: &Figures<'_>) -> String {
             sentences.extend(open);
         }
     }
-    sentences.join(" ")
+    sentences
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ fn reopened(span: &mut Span) -> io::Result<()> {
     Ok(())
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     if figures
         .rows()
@@ -82,5 +82,5 @@ fn conclusion(figures: &Figures<'_>) -> String {
             Equal => format!("To {to} it is as fast as write."),
         })
     }));
-    sentences.join(" ")
+    sentences
 }

@@ -43,7 +43,7 @@ pub(super) fn size_of(stream: StandardStream) -> io::Result<Winsize> {
     Ok(tcgetwinsize(stream.open()?)?)
 }
 
-/// All of the terminal on that stream, for backends that would ask another one for its size.
+/// A viewport as large as the terminal on a stream: some backends would ask another terminal for its size.
 fn all_of(stream: StandardStream) -> io::Result<Viewport> {
     let size = size_of(stream)?;
     enter_alternate_screen(stream)?;

@@ -105,7 +105,7 @@ mod descriptors {
     }
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(cause) = figures.rows().find_map(|row| {
         row.fails_as_published
@@ -130,5 +130,5 @@ fn conclusion(figures: &Figures<'_>) -> String {
             Equal => format!("To {to} a clone for each line costs no more than the mutex."),
         })
     }));
-    sentences.join(" ")
+    sentences
 }

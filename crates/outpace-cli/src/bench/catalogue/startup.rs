@@ -61,13 +61,12 @@ fn outpace(_: &mut Span) -> io::Result<()> {
     Ok(())
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
-    let Some(to) = figures.destinations().first().copied() else {
-        return String::new();
-    };
-    let ranked = figures.ranked(to, |_| true);
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
+    let destinations = figures.destinations();
+    let first = destinations.first();
+    let ranked = first.map_or_else(Vec::new, |to| figures.ranked(to, |_| true));
     let (Some((time, first)), Some((_, last))) = (ranked.first(), ranked.last()) else {
-        return String::new();
+        return Vec::new();
     };
     let best = leaders(&ranked);
     let says = if best.len() > 1 { "say" } else { "says" };
@@ -80,5 +79,5 @@ fn conclusion(figures: &Figures<'_>) -> String {
         Some(ratio) => format!("; {} takes {} as long.", last.rung, times_in_words(ratio)),
         None => ".".to_owned(),
     };
-    text
+    vec![text]
 }

@@ -166,7 +166,7 @@ fn ask(terminal: &File) -> io::Result<()> {
 }
 
 /// Each terminal's speed at text, at the kind that it is slowest at, and at answering.
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let rate = |rung: &str, to: &str| {
         let row = figures.row(rung, to)?;
         row.terminal_figures()?.consumed_per_second
@@ -199,5 +199,5 @@ fn conclusion(figures: &Figures<'_>) -> String {
         }
         Some(said)
     };
-    figures.at_each(said).join(" ")
+    figures.at_each(said)
 }

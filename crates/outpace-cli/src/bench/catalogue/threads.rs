@@ -68,7 +68,7 @@ fn in_threads(span: &mut Span, threads: u64, print: impl Fn(u64) + Sync) {
     span.worked_in(&delays);
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for to in figures.destinations() {
         let compared: Vec<(u32, Compared)> = [1, 2, 4, 8]
@@ -103,5 +103,5 @@ fn conclusion(figures: &Figures<'_>) -> String {
         }));
         sentences.extend(open);
     }
-    sentences.join(" ")
+    sentences
 }

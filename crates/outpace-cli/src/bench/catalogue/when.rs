@@ -11,6 +11,7 @@ use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method, Passage};
 use crate::bench::results::figures::Figures;
+use crate::bench::results::rows::Arrival;
 use crate::user::quantity::duration;
 
 pub(crate) const WHEN: Experiment = Experiment {
@@ -113,7 +114,7 @@ fn steps(span: &mut Span, mut out: impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = Vec::new();
     for (rung, called) in [
         ("linewriter", "A LineWriter"),
@@ -122,36 +123,23 @@ fn conclusion(figures: &Figures<'_>) -> String {
         ("prompt", "outpace's Prompt"),
         ("prompt-bytes", "Prompt in a burst"),
     ] {
-        let Some(to) = figures
-            .destinations()
-            .into_iter()
-            .find(|to| figures.row(rung, to).is_some())
-        else {
+        let mut destinations = figures.destinations().into_iter();
+        let Some(row) = destinations.find_map(|to| figures.row(rung, to)) else {
             continue;
         };
-        let Some(row) = figures.row(rung, to) else {
-            continue;
-        };
-        let late: Vec<&str> = row
-            .arrivals()
-            .iter()
-            .filter(|arrival| arrival.written_at != arrival.arrived_at)
-            .map(|arrival| arrival.text.as_str())
-            .collect();
-        let slowest = row
-            .arrivals()
-            .iter()
-            .filter(|arrival| arrival.written_at == arrival.arrived_at)
-            .map(|arrival| arrival.after_ns)
-            .max();
-        let prompt = slowest.map(|ns| duration(ns as f64)).unwrap_or_default();
+        let arrivals = row.arrivals().iter();
+        let (prompt, late): (Vec<&Arrival>, Vec<&Arrival>) =
+            arrivals.partition(|arrival| arrival.written_at == arrival.arrived_at);
         sentences.push(if late.is_empty() {
-            format!("{called} shows every text by itself, within {prompt} of its write.")
-        } else if late.len() == row.arrivals().len() {
+            let slowest = prompt.iter().map(|arrival| arrival.after_ns).max();
+            let within = slowest.map(|ns| duration(ns as f64)).unwrap_or_default();
+            format!("{called} shows every text by itself, within {within} of its write.")
+        } else if prompt.is_empty() {
             format!("{called} shows nothing before the flush or the drop.")
         } else {
+            let late: Vec<&str> = late.iter().map(|arrival| arrival.text.as_str()).collect();
             format!("{called} holds back {}.", late.join(", "))
         });
     }
-    sentences.join(" ")
+    sentences
 }

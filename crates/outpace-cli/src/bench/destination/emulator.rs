@@ -1,8 +1,8 @@
 //! Real terminal emulators: how each is started with a size and a command, and the private X server
 //! they are drawn by when the user has no display.
 //!
-//! A terminal's window runs a shell that writes down the name of its device and its `TERM`, and sleeps. Rungs then
-//! write to that device as they would to any terminal's.
+//! A terminal's window runs a shell that writes the name of its device and its `TERM` to a file, and sleeps. Rungs then write
+//! to that device as they would to any terminal's.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -193,27 +193,9 @@ impl Emulator {
         {
             return Err(format!("{} is not installed", inside.name));
         }
-        let mut display = None;
         let mut command = Command::new(program);
-        match terminal.display {
-            Display::Wayland if std::env::var_os("WAYLAND_DISPLAY").is_none() => {
-                let private = PrivateDisplay::wayland(scratch)?;
-                command
-                    .env("WAYLAND_DISPLAY", &private.name)
-                    .env("XDG_RUNTIME_DIR", scratch.path());
-                display = Some(private);
-            }
-            Display::X if std::env::var_os("DISPLAY").is_none() => {
-                let private = PrivateDisplay::open()?;
-                // Xvfb has no graphics processor: say so before an emulator looks for one.
-                command
-                    .env("DISPLAY", &private.name)
-                    .env("LIBGL_ALWAYS_SOFTWARE", "1");
-                display = Some(private);
-            }
-            Display::X | Display::Wayland | Display::None | Display::Engine => {}
-        }
-        if terminal.display == Display::X {
+        let display = PrivateDisplay::instead_of(terminal.display, &mut command, scratch)?;
+        if terminal.display == Display::X || display.is_some() {
             command.env("XDG_RUNTIME_DIR", scratch.path());
         }
         let place = scratch.path().join("device");
@@ -325,7 +307,6 @@ fn engine_modules() -> Result<(PathBuf, String), String> {
     if version().is_none() {
         let npm =
             find_program("npm").ok_or("npm is not installed, which fetches @xterm/headless")?;
-        // It says the reason where it fails, on a line of its own.
         let fetched = Command::new(npm)
             .args(["install", "--no-audit", "--no-fund", "--prefix"])
             .arg(&home)
@@ -402,13 +383,35 @@ struct PrivateDisplay {
 }
 
 impl PrivateDisplay {
+    /// A display for a command, if the user has none of that kind.
+    fn instead_of(
+        display: Display,
+        command: &mut Command,
+        scratch: &TempDir,
+    ) -> Result<Option<Self>, String> {
+        let is_missing = |name| std::env::var_os(name).is_none();
+        let (variable, private) = match display {
+            Display::Wayland if is_missing("WAYLAND_DISPLAY") => {
+                ("WAYLAND_DISPLAY", Self::wayland(scratch)?)
+            }
+            Display::X if is_missing("DISPLAY") => {
+                // Xvfb has no graphics processor: say so before an emulator looks for one.
+                command.env("LIBGL_ALWAYS_SOFTWARE", "1");
+                ("DISPLAY", Self::x11()?)
+            }
+            _ => return Ok(None),
+        };
+        command.env(variable, &private.name);
+        Ok(Some(private))
+    }
+
     /// A compositor in an X server of ours, with its socket in a directory of ours. Without an X server it would have no
     /// keyboard, which foot asks for.
     fn wayland(scratch: &TempDir) -> Result<Self, String> {
         let program = find_program("weston").ok_or(
             "there is no Wayland display ($WAYLAND_DISPLAY is not set) and no weston to make one",
         )?;
-        let screen = Self::open()?;
+        let screen = Self::x11()?;
         let name = "outpace-wayland";
         let mut server = Command::new(program);
         server
@@ -437,7 +440,7 @@ impl PrivateDisplay {
         Ok(private)
     }
 
-    fn open() -> Result<Self, String> {
+    fn x11() -> Result<Self, String> {
         let program = find_program("Xvfb").ok_or(
             "there is no display ($DISPLAY is not set) and no Xvfb; install xvfb, or run it in a desktop session",
         )?;
@@ -470,8 +473,8 @@ impl Drop for PrivateDisplay {
     fn drop(&mut self) {
         let asked = Instant::now();
         while matches!(self.server.try_wait(), Ok(None)) && asked.elapsed() < PATIENCE {
-            // Asked to end, it takes its socket and its lock from /tmp. It does not notice a signal that comes between
-            // its look for signals and its wait for events: the next one wakes it.
+            // A server that is asked to end removes its socket and its lock from /tmp. It misses a signal between its check
+            // for signals and its wait for events: so the signal is repeated.
             let _ = kill_process(Pid::from_child(&self.server), Signal::TERM);
             std::thread::sleep(Duration::from_millis(10));
         }

@@ -67,7 +67,8 @@ impl OpenDestination {
             }
             Destination::Emulator(emulator) => {
                 let window = emulator.open(size, scratch)?;
-                Opened::Device(Box::new(Device::window(window).map_err(said)?))
+                let device = Device::at(window.device.clone(), Some(window));
+                Opened::Device(Box::new(device.map_err(said)?))
             }
         };
         let terminal = match &sink {
@@ -163,19 +164,14 @@ fn open_pipe(capacity: Option<u64>) -> io::Result<(OwnedFd, OwnedFd)> {
     let (reader, writer) = io::pipe()?;
     let (reader, writer) = (OwnedFd::from(reader), OwnedFd::from(writer));
     if let Some(capacity) = capacity {
-        set_pipe_capacity(&writer, capacity)?;
-    }
-    Ok((reader, writer))
-}
-
-fn set_pipe_capacity(pipe: &OwnedFd, capacity: u64) -> io::Result<()> {
-    rustix::pipe::fcntl_setpipe_size(pipe, usize::try_from(capacity).unwrap_or(usize::MAX))
-        .map(drop)
-        .map_err(|error| {
+        let bytes = usize::try_from(capacity).unwrap_or(usize::MAX);
+        rustix::pipe::fcntl_setpipe_size(&writer, bytes).map_err(|error| {
             io::Error::other(format!(
                 "the kernel refuses such a pipe ({error}); /proc/sys/fs/pipe-max-size is the most"
             ))
-        })
+        })?;
+    }
+    Ok((reader, writer))
 }
 
 /// Where one run writes.
@@ -324,10 +320,6 @@ impl Device {
         let device = Self::at(PathBuf::from("/dev/tty"), None)?;
         io::Write::write_all(&mut &device.file, ALTERNATE_SCREEN.as_bytes())?;
         Ok(device)
-    }
-
-    fn window(window: Window) -> io::Result<Self> {
-        Self::at(window.device.clone(), Some(window))
     }
 
     fn at(path: PathBuf, window: Option<Window>) -> io::Result<Self> {

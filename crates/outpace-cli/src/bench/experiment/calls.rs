@@ -1,12 +1,12 @@
 //! The times of a rung's calls, with and without the scheduler's delay.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use super::clock::{RungReport, Span};
 use crate::bench::results::rows::Latency;
 use crate::platform::clock::{delay_in, now_ns};
 use crate::platform::histogram::Histogram;
+use crate::platform::procfs::read_again;
 
 /// The times of the calls of one thread.
 pub(crate) struct CallTimes {
@@ -64,14 +64,9 @@ impl CallTimes {
 
     /// Time this thread has waited for a processor so far.
     fn delay_ns(&self) -> u64 {
-        let mut text = [0; 64];
-        let read = self
-            .schedstat
-            .as_ref()
-            .map(|file| file.read_at(&mut text, 0));
-        let Some(Ok(length)) = read else { return 0 };
-        let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
-        delay_in(text).unwrap_or(0)
+        let text = self.schedstat.as_ref().map(read_again);
+        let text = text.and_then(Result::ok).unwrap_or_default();
+        delay_in(&text).unwrap_or(0)
     }
 
     pub(crate) fn note(&self, span: &mut Span) {

@@ -195,40 +195,27 @@ impl RungReport {
     /// Reads a rung's report; the error names the line that is unreadable or missing.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut report = Self::default();
-        let mut has_wall = false;
+        let mut wall_ns = None;
         for line in text.lines() {
             let unreadable = || format!("its report has an unreadable line: {line:?}");
-            let (name, value) = line.split_once(' ').ok_or_else(unreadable)?;
-            if let "step" | "note" = name {
-                let (value, what) = value.split_once(' ').ok_or_else(unreadable)?;
-                let (what, value) = (what.to_owned(), value.parse().map_err(|_| unreadable())?);
-                if name == "step" {
-                    report.steps.push((what, value));
-                } else {
-                    report.notes.insert(what, value);
-                }
-                continue;
-            }
-            let value = value.trim().parse::<u64>().map_err(|_| unreadable())?;
-            match name {
-                "started_ns" => report.started_ns = value,
-                "caller_ns" => report.caller_ns = value,
-                "wall_ns" => {
-                    report.wall_ns = value;
-                    has_wall = true;
-                }
-                "cpu_ns" => report.cpu_ns = value,
-                "writes" => report.writes = Some(value),
-                "written" => report.written = Some(value),
-                "delay_ns" => report.delay_ns = Some(value),
+            let (name, rest) = line.trim().split_once(' ').ok_or_else(unreadable)?;
+            let (value, what) = rest.split_once(' ').unwrap_or((rest, ""));
+            let value = value.parse::<u64>().map_err(|_| unreadable())?;
+            match (name, what) {
+                ("started_ns", "") => report.started_ns = value,
+                ("caller_ns", "") => report.caller_ns = value,
+                ("wall_ns", "") => wall_ns = Some(value),
+                ("cpu_ns", "") => report.cpu_ns = value,
+                ("writes", "") => report.writes = Some(value),
+                ("written", "") => report.written = Some(value),
+                ("delay_ns", "") => report.delay_ns = Some(value),
+                ("step", what) => report.steps.push((what.to_owned(), value)),
+                ("note", what) => drop(report.notes.insert(what.to_owned(), value)),
                 _ => return Err(unreadable()),
             }
         }
-        if has_wall {
-            Ok(report)
-        } else {
-            Err("it reported no time".to_owned())
-        }
+        report.wall_ns = wall_ns.ok_or("it reported no time")?;
+        Ok(report)
     }
 }
 

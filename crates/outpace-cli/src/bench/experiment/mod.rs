@@ -1,6 +1,5 @@
-//! An experiment: a question, the rungs that compete, how they are measured, the published figures, and a
-//! conclusion computed from the figures. The catalogue has the experiments, the runner runs any of them, and
-//! neither knows the other.
+//! An experiment: a question, the rungs that compete, their measurement, the published figures, and a conclusion computed from
+//! the figures. The catalogue has the experiments, the runner runs any of them, and neither imports the other.
 
 pub(crate) mod calls;
 pub(crate) mod clock;
@@ -14,6 +13,7 @@ use outpace_ratatui::workloads::{Scene, Workload};
 use crate::bench::destination::check::{Generator, Order};
 use crate::bench::destination::size::Size;
 use crate::bench::results::figures::Figures;
+use crate::bench::results::rows::Row;
 use crate::bench::toolchain::Source;
 use crate::fps::canvas::StandardStream;
 use clock::Span;
@@ -40,8 +40,8 @@ pub(crate) struct Experiment {
     pub(crate) baseline: &'static str,
     pub(crate) method: Method,
     pub(crate) rungs: &'static [Rung],
-    /// Answers the question from the figures and nothing else.
-    pub(crate) conclusion: fn(&Figures<'_>) -> String,
+    /// Answers the question in sentences, from the figures and nothing else.
+    pub(crate) conclusion: fn(&Figures<'_>) -> Vec<String>,
 }
 
 /// A publication, as a reader finds it.
@@ -188,6 +188,17 @@ pub(crate) enum Origin {
     Added,
 }
 
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Published(Some(seconds)) => write!(f, "published, {seconds} s"),
+            Self::Published(None) => f.write_str("published"),
+            Self::Outpace => f.write_str("outpace"),
+            Self::Added => f.write_str("for comparison"),
+        }
+    }
+}
+
 /// The code of a rung.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
@@ -224,19 +235,7 @@ impl Rung {
     }
 }
 
-/// Methods that give the same rung with another value in a field.
-macro_rules! variants {
-    ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty)?) $field:ident = $value:expr;)*) => {
-        impl Rung {
-            $($(#[$doc])*
-            pub(crate) const fn $name(self $(, $argument: $type)?) -> Self {
-                Self { $field: $value, ..self }
-            })*
-        }
-    };
-}
-
-variants! {
+variants! { Rung:
     /// The same, written by `threads` threads.
     threads(threads: u64) order = Order::PerThread(threads);
     /// The same, on standard error.
@@ -270,6 +269,11 @@ impl Experiment {
             Some(_) => Method::Frames,
             None => self.method,
         }
+    }
+
+    /// The answer to its question, from its rows; empty without figures for it.
+    pub(crate) fn conclude(&self, rows: &[Row]) -> String {
+        (self.conclusion)(&Figures::new(self.name, rows)).join(" ")
     }
 
     /// The rung that a rung's ratios are taken against.

@@ -56,12 +56,6 @@ impl<'a> Figures<'a> {
         self.row(rung, to)?.wall_per_message()
     }
 
-    /// The time a message costs its caller, in nanoseconds.
-    pub(crate) fn caller(&self, rung: &str, to: &str) -> Option<f64> {
-        let row = self.row(rung, to)?;
-        row.per_message(row.caller_ns)
-    }
-
     /// Write calls for a thousand messages.
     pub(crate) fn writes(&self, rung: &str, to: &str) -> Option<f64> {
         Some(self.row(rung, to)?.writes_per_message()? * 1_000.0)
@@ -98,10 +92,18 @@ impl<'a> Figures<'a> {
         ranked.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         ranked
     }
+
+    /// The rungs that draw at a destination, the most frames a second first.
+    pub(crate) fn by_frames(&self, to: &str, takes_part: impl Fn(&Row) -> bool) -> Vec<&'a Row> {
+        let rows = self.rows().filter(|row| row.to == to && takes_part(row));
+        let mut drawn: Vec<(f64, &Row)> = rows.filter_map(|row| Some((row.fps()?, row))).collect();
+        drawn.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+        drawn.into_iter().map(|(_, row)| row).collect()
+    }
 }
 
-/// The outcome of comparing the runs of two rungs. It is a difference only where the intervals of the two and
-/// of their ratio agree on it.
+/// The outcome of comparing the runs of two rungs. A difference needs intervals of the two times that are apart, and an
+/// interval of their ratio without 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Compared {
     /// The first takes less time, by this factor, which is below 1.

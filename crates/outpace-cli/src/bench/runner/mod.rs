@@ -70,133 +70,62 @@ pub(crate) struct SeriesResult {
     pub(crate) unavailable: Option<String>,
 }
 
-/// A contestant and its trials so far.
-struct Entry<'a> {
-    contestant: &'a Contestant,
-    /// The number of connections that load a server.
-    connections: Option<u16>,
-    /// The number of messages or frames in a run.
-    messages: u64,
-    trials: Vec<Trial>,
-    /// The times of calls in a further run that clocks each.
-    clocked: Option<Latency>,
-    verified: bool,
-    skipped: Option<String>,
-    failed: Option<String>,
-    fails_as_published: Option<String>,
-}
-
-impl<'a> Entry<'a> {
-    fn new(contestant: &'a Contestant, connections: Option<u16>) -> Self {
-        Self {
-            contestant,
-            connections,
-            messages: u64::from(contestant.rung.draws.is_some()),
-            trials: Vec::new(),
-            clocked: None,
-            verified: false,
-            skipped: contestant.obstacle().map(str::to_owned),
-            failed: None,
-            fails_as_published: None,
-        }
-    }
-
-    fn competes(&self) -> bool {
-        self.skipped.is_none() && self.failed.is_none() && self.fails_as_published.is_none()
-    }
-
-    fn rung(&self) -> &'static str {
-        self.contestant.rung.name
-    }
-
-    /// Its name for the progress line.
-    fn label(&self) -> String {
-        let name = &self.contestant.name;
-        match self.connections {
-            None => name.clone(),
-            Some(1) => format!("{name}, 1 connection"),
-            Some(connections) => format!("{name}, {connections} connections"),
-        }
-    }
-
-    /// The result of a run, if there is one; notes a failure.
-    fn note<T>(&mut self, result: Result<T, Stopped>) -> Option<T> {
-        match result {
-            Ok(value) => Some(value),
-            Err(Stopped::Interrupted) => None,
-            Err(Stopped::Failed(reason)) => {
-                self.failed = Some(reason);
-                None
+/// Runs a series of contestants that are measured alike. `progress` gets the current task and the share that is done.
+pub(crate) fn run(
+    experiment: &'static Experiment,
+    contestants: &[Contestant],
+    to: &Destination,
+    plan: &Plan,
+    progress: &mut dyn FnMut(&str, f64),
+) -> SeriesResult {
+    let method = contestants
+        .first()
+        .map_or(experiment.method, |first| experiment.method_of(first.rung));
+    let connections: Vec<Option<u16>> = match method {
+        Method::Requests(_) => plan.connections.iter().copied().map(Some).collect(),
+        _ => vec![None],
+    };
+    let mut entries: Vec<Entry<'_>> = connections
+        .into_iter()
+        .flat_map(|connections| {
+            let entry = move |contestant| Entry::new(contestant, connections);
+            contestants.iter().map(entry)
+        })
+        .collect();
+    let series = match Series::open(experiment, method, to, plan) {
+        Ok(series) => series,
+        Err(reason) => {
+            for entry in &mut entries {
+                entry.skipped.get_or_insert_with(|| reason.clone());
             }
+            return SeriesResult {
+                rows: (entries.iter())
+                    .map(|entry| entry.row(experiment, to))
+                    .collect(),
+                warnings: Vec::new(),
+                unavailable: Some(reason),
+            };
         }
-    }
-
-    fn median(&self, value: impl Fn(&Trial) -> u64) -> u64 {
-        median(&self.trials.iter().map(value).collect::<Vec<_>>())
-    }
-
-    fn spread(&self, value: impl Fn(&Trial) -> u64) -> Option<Spread> {
-        Spread::of(self.trials.iter().map(value))
-    }
-
-    /// The wall time of each run.
-    fn walls(&self) -> Vec<u64> {
-        let walls = self.trials.iter().map(|trial| trial.report.wall_ns);
-        walls.collect()
-    }
-
-    /// System calls that write, in the median run.
-    fn writes(&self) -> Option<u64> {
-        let writes = self.trials.iter().filter_map(|trial| trial.report.writes);
-        Spread::of(writes).map(|writes| writes.median)
-    }
-}
-
-/// Whether a run wrote the expected bytes, or how they differ.
-fn compared(trial: Trial) -> Result<(), String> {
-    let verified = trial.received.verified;
-    verified
-        .unwrap_or_else(|| Err("its bytes were not read".to_owned()))
-        .map_err(|wrong| format!("wrong bytes: {wrong}"))
-}
-
-/// One kind of run, with its figures. [`run`] calls the methods in this order.
-trait Measurement {
-    fn series(&self) -> &Series<'_>;
-
-    /// Decides how much each contestant writes, and which cannot compete here.
-    fn plan(&mut self, entries: &mut [Entry<'_>]);
-
-    /// Runs a contestant once and compares its output with the expected one. It is verified if it still competes then.
-    fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped>;
-
-    /// Called when all are verified.
-    fn begin(&self, _: &mut [Entry<'_>]) {}
-
-    /// One run of the contestant at `index`.
-    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped>;
-
-    /// Called when all rounds are over.
-    fn end(&self, _: &mut Entry<'_>) {}
-
-    /// Adds its figures, of one trial at least, to a row.
-    fn fill(&self, entry: &Entry<'_>, row: &mut Row);
-
-    /// The rung that a contestant's ratios are against.
-    fn baseline(&self, entry: &Entry<'_>) -> &'static str {
-        self.series().experiment.baseline_of(entry.contestant.rung)
-    }
-
-    /// The figures that ratios are of, one a run: by default the time of a message.
-    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
-        let messages = entry.messages.max(1) as f64;
-        let walls = entry.walls().into_iter();
-        walls.map(|wall| wall as f64 / messages).collect()
-    }
-
-    /// Disturbances, each with a remedy.
-    fn warnings(&self, _: &[Entry<'_>]) -> Vec<String> {
-        Vec::new()
+    };
+    let mut measurement = series.measurement(method);
+    measure(&mut *measurement, &mut entries, progress);
+    // After an interruption, contestants without a trial and without a failure have no row.
+    let known = entries
+        .iter()
+        .filter(|entry| !entry.competes() || !entry.trials.is_empty());
+    let rows = known.map(|entry| {
+        let mut row = entry.row(experiment, to);
+        (row.terminal).clone_from(&measurement.series().destination.terminal);
+        if !entry.trials.is_empty() {
+            measurement.fill(entry, &mut row);
+        }
+        compare(&*measurement, &entries, entry, &mut row);
+        row
+    });
+    SeriesResult {
+        rows: rows.collect(),
+        warnings: measurement.warnings(&entries),
+        unavailable: None,
     }
 }
 
@@ -263,82 +192,7 @@ impl<'a> Series<'a> {
     }
 }
 
-/// Runs a series of contestants that are measured alike. `progress` gets the current task and the share that is done.
-pub(crate) fn run(
-    experiment: &'static Experiment,
-    contestants: &[Contestant],
-    to: &Destination,
-    plan: &Plan,
-    progress: &mut dyn FnMut(&str, f64),
-) -> SeriesResult {
-    let method = contestants
-        .first()
-        .map_or(experiment.method, |first| experiment.method_of(first.rung));
-    let connections: Vec<Option<u16>> = match method {
-        Method::Requests(_) => plan.connections.iter().copied().map(Some).collect(),
-        _ => vec![None],
-    };
-    let mut entries: Vec<Entry<'_>> = connections
-        .into_iter()
-        .flat_map(|connections| {
-            let entry = move |contestant| Entry::new(contestant, connections);
-            contestants.iter().map(entry)
-        })
-        .collect();
-    let row = |entry: &Entry<'_>| Row {
-        experiment: experiment.name.to_owned(),
-        rung: entry.contestant.name.clone(),
-        to: to.to_string(),
-        messages: entry.messages,
-        runs: entry.trials.len() as u64,
-        verified: entry.verified,
-        kind: match entry.connections {
-            Some(connections) => RowKind::Server(ServerFigures::of(connections)),
-            None => RowKind::default(),
-        },
-        // Bytes of pictures are compared even where their times are not.
-        baseline: (entry.contestant.rung.draws)
-            .map(|_| experiment.baseline_of(entry.contestant.rung).to_owned()),
-        skipped: entry.skipped.clone(),
-        failed: entry.failed.clone(),
-        fails_as_published: entry.fails_as_published.clone(),
-        ..Row::default()
-    };
-    let series = match Series::open(experiment, method, to, plan) {
-        Ok(series) => series,
-        Err(reason) => {
-            for entry in &mut entries {
-                entry.skipped.get_or_insert_with(|| reason.clone());
-            }
-            return SeriesResult {
-                rows: entries.iter().map(row).collect(),
-                warnings: Vec::new(),
-                unavailable: Some(reason),
-            };
-        }
-    };
-    let mut measurement = series.measurement(method);
-    measure(&mut *measurement, &mut entries, progress);
-    // After an interruption, contestants without a trial and without a failure have no row.
-    let known = entries
-        .iter()
-        .filter(|entry| !entry.competes() || !entry.trials.is_empty());
-    let rows = known.map(|entry| {
-        let mut row = row(entry);
-        (row.terminal).clone_from(&measurement.series().destination.terminal);
-        if !entry.trials.is_empty() {
-            measurement.fill(entry, &mut row);
-        }
-        compare(&*measurement, &entries, entry, &mut row);
-        row
-    });
-    SeriesResult {
-        rows: rows.collect(),
-        warnings: measurement.warnings(&entries),
-        unavailable: None,
-    }
-}
-
+/// Plans, verifies and runs all contestants; notes their trials and failures.
 fn measure(
     measurement: &mut dyn Measurement,
     entries: &mut [Entry<'_>],
@@ -396,6 +250,46 @@ fn order(contestants: usize, round: usize, warmup: usize) -> Vec<usize> {
     order
 }
 
+/// One kind of run, with its figures. [`run`] calls the methods in this order.
+trait Measurement {
+    fn series(&self) -> &Series<'_>;
+
+    /// Decides how much each contestant writes, and which cannot compete here.
+    fn plan(&mut self, entries: &mut [Entry<'_>]);
+
+    /// Runs a contestant once and compares its output with the expected one. It is verified if it still competes then.
+    fn verify(&self, entry: &mut Entry<'_>) -> Result<(), Stopped>;
+
+    /// Called when all are verified.
+    fn begin(&self, _: &mut [Entry<'_>]) {}
+
+    /// One run of the contestant at `index`.
+    fn once(&self, entries: &[Entry<'_>], index: usize) -> Result<Trial, Stopped>;
+
+    /// Called when all rounds are over.
+    fn end(&self, _: &mut Entry<'_>) {}
+
+    /// Adds its figures, of one trial at least, to a row.
+    fn fill(&self, entry: &Entry<'_>, row: &mut Row);
+
+    /// The rung that a contestant's ratios are against.
+    fn baseline(&self, entry: &Entry<'_>) -> &'static str {
+        self.series().experiment.baseline_of(entry.contestant.rung)
+    }
+
+    /// The figures that ratios are of, one a run: by default the time of a message.
+    fn rates(&self, entry: &Entry<'_>) -> Vec<f64> {
+        let messages = entry.messages.max(1) as f64;
+        let walls = entry.walls().into_iter();
+        walls.map(|wall| wall as f64 / messages).collect()
+    }
+
+    /// Disturbances, each with a remedy.
+    fn warnings(&self, _: &[Entry<'_>]) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 /// The ratio to the baseline's, in pairs of the same round. Of a baseline that several compilers built, the
 /// fastest is taken.
 fn compare(measurement: &dyn Measurement, entries: &[Entry<'_>], entry: &Entry<'_>, row: &mut Row) {
@@ -413,6 +307,118 @@ fn compare(measurement: &dyn Measurement, entries: &[Entry<'_>], entry: &Entry<'
     if row.ratio.is_some() {
         row.baseline = Some(name.clone());
     }
+}
+
+/// A contestant and its trials so far.
+struct Entry<'a> {
+    contestant: &'a Contestant,
+    /// The number of connections that load a server.
+    connections: Option<u16>,
+    /// The number of messages or frames in a run.
+    messages: u64,
+    trials: Vec<Trial>,
+    /// The times of calls in a further run that clocks each.
+    clocked: Option<Latency>,
+    verified: bool,
+    skipped: Option<String>,
+    failed: Option<String>,
+    fails_as_published: Option<String>,
+}
+
+impl<'a> Entry<'a> {
+    fn new(contestant: &'a Contestant, connections: Option<u16>) -> Self {
+        Self {
+            contestant,
+            connections,
+            messages: u64::from(contestant.rung.draws.is_some()),
+            trials: Vec::new(),
+            clocked: None,
+            verified: false,
+            skipped: contestant.obstacle().map(str::to_owned),
+            failed: None,
+            fails_as_published: None,
+        }
+    }
+
+    fn competes(&self) -> bool {
+        self.skipped.is_none() && self.failed.is_none() && self.fails_as_published.is_none()
+    }
+
+    fn rung(&self) -> &'static str {
+        self.contestant.rung.name
+    }
+
+    /// Its name for the progress line.
+    fn label(&self) -> String {
+        let name = &self.contestant.name;
+        match self.connections {
+            None => name.clone(),
+            Some(1) => format!("{name}, 1 connection"),
+            Some(connections) => format!("{name}, {connections} connections"),
+        }
+    }
+
+    /// Its row, without figures.
+    fn row(&self, experiment: &Experiment, to: &Destination) -> Row {
+        let rung = self.contestant.rung;
+        let kind = self.connections.map(ServerFigures::of);
+        // Bytes of pictures are compared even where their times are not.
+        let baseline = rung.draws.map(|_| experiment.baseline_of(rung).to_owned());
+        Row {
+            experiment: experiment.name.to_owned(),
+            rung: self.contestant.name.clone(),
+            to: to.to_string(),
+            messages: self.messages,
+            runs: self.trials.len() as u64,
+            verified: self.verified,
+            kind: kind.map_or_else(RowKind::default, RowKind::Server),
+            baseline,
+            skipped: self.skipped.clone(),
+            failed: self.failed.clone(),
+            fails_as_published: self.fails_as_published.clone(),
+            ..Row::default()
+        }
+    }
+
+    /// The value of a result; notes a failure.
+    fn note<T>(&mut self, result: Result<T, Stopped>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(Stopped::Interrupted) => None,
+            Err(Stopped::Failed(reason)) => {
+                self.failed = Some(reason);
+                None
+            }
+        }
+    }
+
+    fn median(&self, value: impl Fn(&Trial) -> u64) -> u64 {
+        median(&self.trials.iter().map(value).collect::<Vec<_>>())
+    }
+
+    fn spread(&self, value: impl Fn(&Trial) -> u64) -> Option<Spread> {
+        Spread::of(self.trials.iter().map(value))
+    }
+
+    /// The wall time of each run.
+    fn walls(&self) -> Vec<u64> {
+        let walls = self.trials.iter().map(|trial| trial.report.wall_ns);
+        walls.collect()
+    }
+
+    /// System calls that write, in the median run.
+    fn writes(&self) -> Option<u64> {
+        let writes = self.trials.iter().filter_map(|trial| trial.report.writes);
+        Spread::of(writes).map(|writes| writes.median)
+    }
+}
+
+/// Whether a run wrote the expected bytes, or how they differ.
+fn compared(trial: Trial) -> Result<(), String> {
+    let verified = trial.received.verified;
+    verified
+        .unwrap_or_else(|| Err("its bytes were not read".to_owned()))
+        .map_err(|wrong| format!("wrong bytes: {wrong}"))
 }
 
 #[cfg(test)]

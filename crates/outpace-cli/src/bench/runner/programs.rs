@@ -81,7 +81,7 @@ impl Measurement for Programs<'_> {
 
     fn end(&self, entry: &mut Entry<'_>) {
         if !entry.trials.is_empty() && entry.median(|trial| trial.report.wall_ns) == 0 {
-            let reason = "printing took no longer than starting varies: end other programs, or use more --messages";
+            let reason = "printing takes less time than the start of the program varies by: end other programs, or use more --messages";
             entry.failed = Some(reason.to_owned());
         }
     }

@@ -6,7 +6,7 @@
 //! clock in the server; the log calls are of one more run, in which each is clocked.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::bench::destination::open::OpenDestination;
 use crate::bench::destination::reader::{Release, Wanted};
 use crate::bench::experiment::{Server, calls};
 use crate::bench::results::rows::{Latency, Published, Row, RowKind, ServerFigures};
-use crate::bench::results::stats::Spread;
+use crate::bench::results::stats::{self, Spread};
 use crate::fps::canvas::StandardStream;
 
 /// With one connection the figure measures how fast an idle processor wakes: so it comes second.
@@ -70,7 +70,7 @@ impl Measurement for Serving<'_> {
             .any(|entry| entry.rung() == fed_like && entry.competes());
         for entry in entries.iter_mut().filter(|entry| self.is_fed(entry)) {
             if !is_modelled {
-                let reason = format!("it does what {fed_like} did, which does not run");
+                let reason = format!("it repeats {fed_like}, which does not run");
                 entry.skipped.get_or_insert(reason);
             }
             if !self.series.to.is_terminal() {
@@ -158,18 +158,14 @@ impl Measurement for Serving<'_> {
             let each = trial.report.cpu_ns / trial.noted("requests").max(1);
             each.saturating_mul(requests)
         }));
-        let rates = || answers.iter().map(|answers| answers.per_second as u64);
+        let of = |value: fn(&Answers) -> u64| answers.iter().map(value).collect::<Vec<_>>();
         let knows_backlog = |trial: &Trial| trial.report.notes.contains_key("backlog");
         row.kind = RowKind::Server(ServerFigures {
-            requests_per_second: Spread::of(rates()),
+            requests_per_second: Spread::of(of(|answers| answers.per_second as u64)),
             answer_ns: Some(Latency {
-                median: entry.median(|trial| trial.answers.map_or(0, |answers| answers.median_ns)),
-                p99: entry.median(|trial| trial.answers.map_or(0, |answers| answers.p99_ns)),
-                max: answers
-                    .iter()
-                    .map(|answers| answers.max_ns)
-                    .max()
-                    .unwrap_or(0),
+                median: stats::median(&of(|answers| answers.median_ns)),
+                p99: stats::median(&of(|answers| answers.p99_ns)),
+                max: of(|answers| answers.max_ns).into_iter().max().unwrap_or(0),
                 ..Latency::default()
             }),
             log_call_ns: entry.clocked,
@@ -276,7 +272,13 @@ impl<'a> Serving<'a> {
                 let feeding = feeder.map(|(mut terminal, rate)| {
                     scope.spawn(move || feed_at(&mut terminal, rate, time, message))
                 });
-                let answers = under_load(source, address, connections, time, run);
+                let clocked = match run {
+                    Purpose::Clocked => load::ask(address, Server::CLOCK),
+                    _ => Ok(()),
+                };
+                let answers = clocked
+                    .map_err(|error| error.to_string())
+                    .and_then(|()| source.run(address, connections, time));
                 // The feeder, too, may be waiting for a stalled reader.
                 release.now();
                 if let Some(feeding) = feeding {
@@ -311,19 +313,6 @@ enum Purpose {
     Verified,
     Timed,
     Clocked,
-}
-
-fn under_load(
-    source: LoadSource,
-    address: SocketAddr,
-    connections: usize,
-    time: Duration,
-    run: Purpose,
-) -> Result<Answers, String> {
-    if run == Purpose::Clocked {
-        load::ask(address, Server::CLOCK).map_err(|error| error.to_string())?;
-    }
-    source.run(address, connections, time)
 }
 
 /// As often as a helper thread writes.

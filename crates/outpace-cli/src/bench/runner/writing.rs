@@ -1,5 +1,6 @@
 //! Programs that write: each clocks its own work, or is clocked as a process, or by the arrival of its bytes.
 
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use super::arrivals::arrivals;
@@ -229,7 +230,7 @@ impl<'a> Writing<'a> {
         let plan = &self.series.plan;
         if plan.until.is_some() && !self.series.destination.tells_when_read() {
             // The terminal may need minutes to read what its buffers take immediately.
-            let reason = "it does not say when it has read what it is given";
+            let reason = "it does not answer, so that it is not known when it has read everything";
             for entry in entries {
                 entry.skipped.get_or_insert_with(|| reason.to_owned());
             }
@@ -258,19 +259,12 @@ impl<'a> Writing<'a> {
         }
         let round = (round - overhead).max(round / 4.0);
         let first = if plan.until.is_some() { 200 } else { 1_000 };
-        let mut messages = most.min(first);
-        loop {
+        let least = least_messages(self.series.to).min(most);
+        messages_within(round, least..=most, first, |messages| {
             let took = (self.short_round(entries, messages) - overhead).max(1e-6);
-            if self.is_too_slow(entries, took / messages as f64) {
-                return 1;
-            }
-            if took >= round * 0.1 || messages == most || interrupts::came() {
-                let least = least_messages(self.series.to).min(most);
-                return rounded(messages as f64 * round / took).clamp(least, most);
-            }
-            let factor = (round * 0.2 / took).clamp(2.0, 16.0);
-            messages = ((messages as f64 * factor) as u64).min(most);
-        }
+            let is_too_slow = self.is_too_slow(entries, took / messages as f64);
+            (!is_too_slow).then_some(took)
+        })
     }
 
     /// Skips all contestants if two rounds of the least useful number of messages would not end in time.
@@ -433,6 +427,28 @@ fn least_messages(to: &Destination) -> u64 {
     }
 }
 
+/// The number of messages that takes `round` seconds, within bounds. Found by runs of increasing length, whose seconds
+/// `took` returns; 1 if it returns `None`.
+fn messages_within(
+    round: f64,
+    bounds: RangeInclusive<u64>,
+    first: u64,
+    mut took: impl FnMut(u64) -> Option<f64>,
+) -> u64 {
+    let (least, most) = (*bounds.start(), *bounds.end());
+    let mut messages = most.min(first);
+    loop {
+        let Some(seconds) = took(messages) else {
+            return 1;
+        };
+        if seconds >= round * 0.1 || messages == most || interrupts::came() {
+            return rounded(messages as f64 * round / seconds).clamp(least, most);
+        }
+        let factor = (round * 0.2 / seconds).clamp(2.0, 16.0);
+        messages = ((messages as f64 * factor) as u64).min(most);
+    }
+}
+
 /// A number that reads well: two digits and zeros.
 fn rounded(value: f64) -> u64 {
     let value = value.max(1.0) as u64;
@@ -443,6 +459,39 @@ fn rounded(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_many_messages_are_found_as_fill_the_time() {
+        // Nanoseconds a message, and the messages of a second.
+        for (cost, expected) in [(2, 490_000_000), (300, 3_300_000), (50_000, 50_000)] {
+            let mut runs = Vec::new();
+            let found = messages_within(1.0, 50_000..=500_000_000, 1_000, |messages| {
+                runs.push(messages);
+                Some(messages as f64 * f64::from(cost) / 1e9)
+            });
+            assert!(
+                found.abs_diff(expected) <= expected / 40,
+                "{found} for {expected}"
+            );
+            assert!(runs.is_sorted() && runs.len() <= 6, "{runs:?}");
+            // The runs themselves take a part of the time.
+            assert!(runs.iter().sum::<u64>() < expected, "{runs:?}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_messages_keeps_to_its_bounds() {
+        let free = messages_within(1.0, 10..=2_000, 1_000, |_| Some(1e-6));
+        assert_eq!(free, 2_000);
+        let dear = messages_within(1.0, 10..=2_000, 1_000, |messages| Some(messages as f64));
+        assert_eq!(dear, 10);
+        let mut asked = 0;
+        let refused = messages_within(1.0, 10..=2_000, 1_000, |_| {
+            asked += 1;
+            None
+        });
+        assert_eq!((refused, asked), (1, 1));
+    }
 
     #[test]
     fn a_number_of_messages_has_two_digits_and_zeros() {

@@ -21,7 +21,9 @@ use crate::platform::interrupts;
 use tools::Build::{Classes, Compile, CompileTo, Interpret};
 
 pub(crate) use cache::cache;
-pub(crate) use tools::{SourceLanguage, Toolchain, all, find_program, first_line, toolchains};
+pub(crate) use tools::{
+    SourceLanguage, Toolchain, all, find_program, first_line, is_executable, toolchains,
+};
 
 /// A rung's source, embedded in this program.
 pub(crate) struct Source {
@@ -36,8 +38,8 @@ impl Source {
     fn needs_library(&self) -> bool {
         let asks = |text: &str| text.contains("#include \"outpace.h");
         let includes = |name: &str| self.text.contains(&format!("#include \"{name}\""));
-        let mut others = OTHER_FILES.iter();
-        asks(self.text) || others.any(|(name, text)| includes(name) && asks(text))
+        let mut included = INCLUDED.iter();
+        asks(self.text) || included.any(|(name, text)| includes(name) && asks(text))
     }
 
     /// Further flags for the compiler: a line of the source, `// flags: …`.
@@ -78,8 +80,9 @@ fn node_modules(packages: &[&str]) -> Result<PathBuf, String> {
         })
 }
 
-/// The files that sources include beside [`HEADER`].
-const OTHER_FILES: &[(&str, &str)] = &[
+/// The files that sources include; `rung.h` is that of every rung in C and C++.
+const INCLUDED: &[(&str, &str)] = &[
+    ("rung.h", include_str!("../../../bench/rung.h")),
     ("outpace.h", include_str!("../../../include/outpace.h")),
     ("outpace.hpp", include_str!("../../../include/outpace.hpp")),
     (
@@ -146,8 +149,6 @@ fn ended_by(
 
 /// The file name of a compiled rung in its directory.
 const BUILT: &str = "rung";
-/// The header that every C and C++ rung includes.
-const HEADER: (&str, &str) = ("rung.h", include_str!("../../../bench/rung.h"));
 
 impl Toolchain {
     /// The command that runs a source, compiled first where that is needed and not done yet; compiling ends at a given
@@ -212,10 +213,9 @@ impl Toolchain {
         let draft = PathBuf::from(draft);
         let written = fs::create_dir_all(&draft)
             .and_then(|()| fs::write(draft.join(source.file), source.text))
-            .and_then(|()| fs::write(draft.join(HEADER.0), HEADER.1))
             .and_then(|()| {
-                let mut others = OTHER_FILES.iter();
-                others.try_for_each(|(name, text)| fs::write(draft.join(name), text))
+                let mut included = INCLUDED.iter();
+                included.try_for_each(|(name, text)| fs::write(draft.join(name), text))
             })
             .map_err(|error| format!("{}: {error}", draft.display()));
         let result = written
@@ -291,26 +291,11 @@ impl Toolchain {
     fn directory(&self, source: &Source) -> Result<PathBuf, String> {
         let mut hasher = DefaultHasher::new();
         let library = source.needs_library().then(|| {
-            let status = library()
-                .and_then(|library| fs::metadata(library).map_err(|error| error.to_string()));
-            status
-                .map(|status| (status.len(), status.mtime(), status.mtime_nsec()))
-                .ok()
+            let status = fs::metadata(library().ok()?).ok()?;
+            Some((status.len(), status.mtime(), status.mtime_nsec()))
         });
-        (
-            source.text,
-            HEADER.1,
-            OTHER_FILES,
-            library,
-            &self.program,
-            &self.version,
-            cpu_model(),
-        )
-            .hash(&mut hasher);
-        match self.build {
-            Compile(flags) | CompileTo(flags, _) => flags.hash(&mut hasher),
-            Classes | Interpret(_) => {}
-        }
+        (source.text, INCLUDED, library).hash(&mut hasher);
+        (&self.program, &self.version, self.build, cpu_model()).hash(&mut hasher);
         let key = format!("{}-{}-{:016x}", source.file, self.name, hasher.finish());
         Ok(cache()?.join("rungs").join(key))
     }

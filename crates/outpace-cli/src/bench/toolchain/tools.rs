@@ -30,7 +30,7 @@ struct Tool {
 }
 
 /// How a source becomes something that runs.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Hash)]
 pub(super) enum Build {
     /// `program FLAGS… -o OUTPUT SOURCE` makes a program.
     Compile(Words),
@@ -101,25 +101,13 @@ impl Tool {
             build,
         }
     }
+}
 
-    const fn version(self, version: &'static str) -> Self {
-        Self { version, ..self }
-    }
-
-    const fn only_without_others(self) -> Self {
-        Self {
-            only_without_others: true,
-            ..self
-        }
-    }
-
-    const fn leading(self, leading: Words) -> Self {
-        Self { leading, ..self }
-    }
-
-    const fn real(self, real: Words) -> Self {
-        Self { real, ..self }
-    }
+variants! { Tool:
+    version(version: &'static str) version = version;
+    only_without_others() only_without_others = true;
+    leading(leading: Words) leading = leading;
+    real(real: Words) real = real;
 }
 
 /// A tool that is present on this machine.
@@ -210,14 +198,10 @@ pub(crate) fn first_line(program: impl AsRef<OsStr>, arguments: &[&str]) -> Opti
 /// finds `clang-19` rather than `clang-9`.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let executable = |path: &Path| {
-        fs::metadata(path)
-            .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-    };
     if !name.ends_with('-') {
         return std::env::split_paths(&path)
             .map(|directory| directory.join(name))
-            .find(|path| executable(path));
+            .find(|path| is_executable(path));
     }
     let version = |path: &Path| -> Option<u32> {
         path.file_name()?.to_str()?.strip_prefix(name)?.parse().ok()
@@ -226,6 +210,11 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .filter_map(|directory| fs::read_dir(directory).ok())
         .flatten()
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| version(path).is_some() && executable(path))
+        .filter(|path| version(path).is_some() && is_executable(path))
         .max_by_key(|path| version(path))
+}
+
+/// Whether a path leads to a file that can be executed.
+pub(crate) fn is_executable(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }

@@ -320,8 +320,7 @@ fn bar(row: &Row) -> Option<(f64, bool)> {
     rate.map(|rate| (rate, true))
 }
 
-/// The best first; but rungs that draw and are compared with different ones stay with theirs, and so do servers
-/// with as many connections.
+/// The best first within a group: rungs that draw with the same baseline, or servers with as many connections.
 fn ranked(
     experiment: &Experiment,
     columns: &[FigureColumn],

@@ -80,8 +80,8 @@ impl Yardstick {
         }
     }
 
-    /// How many times as much the second row has, if that is more than noise: over three times
-    /// the noise of both together, and over 5 %.
+    /// The factor from the first row to the second, if it is beyond the noise: over three times the noise of both
+    /// together, and over 5 %.
     fn change(self, before: &Row, after: &Row) -> Option<f64> {
         let ((old, old_noise), (new, new_noise)) = (self.figure(before)?, self.figure(after)?);
         let apart = (new - old).abs();

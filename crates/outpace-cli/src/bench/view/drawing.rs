@@ -1,5 +1,5 @@
-//! Charts as SVG, lane by lane. Places are shares of the width, and the drawing is not scaled, so that text keeps
-//! its size on a telephone and on a wall.
+//! Charts as SVG, lane by lane. Places are shares of the width, and the drawing is not scaled: text keeps its size on a
+//! telephone and on a wall.
 //!
 //! The crate `svg` writes the elements: it has no dependencies, and takes places in per cent. Libraries that lay
 //! out whole charts (plotters, charming) do not; they also bring their own colours into the page, or need scripts.
@@ -13,8 +13,9 @@ const STRIP: f64 = 24.0;
 /// Where the label has a line of its own.
 const TALL_STRIP: f64 = 40.0;
 const BAR: f64 = 14.0;
-/// The least width of a chart, on a page of 360 pixels, and the width of a letter.
+/// The least width of a chart, on a page of 360 pixels.
 const NARROWEST: f64 = 310.0;
+/// The width of a letter.
 const LETTER: f64 = 6.6;
 /// Between a mark and its label.
 const AWAY: f64 = 9.0;

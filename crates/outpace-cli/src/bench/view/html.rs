@@ -195,12 +195,10 @@ fn rungs(section: &Section<'_>) -> Vec<(&'static str, bool, String)> {
     rungs
         .filter(|rung| shown.contains(&rung.name))
         .map(|rung| {
-            let origin = match rung.origin {
-                Origin::Published(Some(seconds)) => format!(" (published, {seconds} s)"),
-                Origin::Published(None) => " (published)".to_owned(),
-                Origin::Outpace | Origin::Added => String::new(),
+            let about = match rung.origin {
+                Origin::Published(_) => format!("{} ({})", rung.about, rung.origin),
+                Origin::Outpace | Origin::Added => rung.about.to_owned(),
             };
-            let about = format!("{}{origin}", rung.about);
             (rung.name, rung.origin == Origin::Outpace, about)
         })
         .collect()

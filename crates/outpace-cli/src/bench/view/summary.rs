@@ -20,7 +20,7 @@ pub(crate) struct Headline {
     pub(crate) best: String,
     /// Its figure with the unit, such as `20.0 ns a line`; empty where the answer has none.
     pub(crate) figure: String,
-    /// The number of others to which the noise hides the difference.
+    /// The number of others whose difference from it is hidden by the noise.
     pub(crate) equals: usize,
     /// How many times faster it is than another.
     pub(crate) faster: Option<(f64, String)>,
@@ -90,7 +90,7 @@ pub(crate) fn summary(
     lines.iter().map(|line| line.line(columns)).collect()
 }
 
-/// At the destination that tells most: a pipe, a pseudo-terminal, or else the first.
+/// Of one destination: a pipe, a pseudo-terminal, or else the first.
 fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
     let figures = Figures::new(experiment.name, rows);
     let destinations = figures.destinations();

@@ -13,7 +13,7 @@ use clap::Args;
 
 use crate::bench::destination::Destination;
 use crate::bench::destination::size::Size;
-use crate::bench::experiment::{Method, Origin};
+use crate::bench::experiment::Method;
 use crate::platform::interrupts;
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
@@ -177,14 +177,9 @@ fn list(chosen: &[Choice], screen: Screen) -> String {
         let names = choice.rungs().map(|rung| rung.name.len());
         let width = names.max().unwrap_or(0) + experiment.name.len() + 1;
         for rung in choice.rungs() {
-            let origin = match rung.origin {
-                Origin::Published(Some(seconds)) => format!("published, {seconds} s"),
-                Origin::Published(None) => "published".to_owned(),
-                Origin::Outpace => "outpace".to_owned(),
-                Origin::Added => "for comparison".to_owned(),
-            };
             let name = format!("{}/{}", experiment.name, rung.name);
-            text += &screen.item(&name, width, &format!("{} ({origin})", rung.about), 2);
+            let about = format!("{} ({})", rung.about, rung.origin);
+            text += &screen.item(&name, width, &about, 2);
         }
     }
     text

@@ -13,7 +13,6 @@ use crate::bench::destination::Destination;
 use crate::bench::destination::open::OpenDestination;
 use crate::bench::destination::reader::Wanted;
 use crate::bench::experiment::{Experiment, Method};
-use crate::bench::results::figures::Figures;
 use crate::bench::results::machine::{Machine, disturbance};
 use crate::bench::results::rows::{Results, Row};
 use crate::bench::runner::contestant::Contestant;
@@ -39,6 +38,7 @@ pub(super) struct Session<'a> {
     /// The report so far.
     blocks: Vec<Block>,
     screen: Screen,
+    progress: Progress,
     /// Rungs and destinations that the user has named, and that are not available here.
     missing: Vec<Failure>,
     /// Experiments for which a quick bench had no time.
@@ -57,6 +57,7 @@ impl<'a> Session<'a> {
             },
             blocks: Vec::new(),
             screen: Screen::of_stdout(),
+            progress: Progress::new(),
             missing: Vec::new(),
             left_out: Vec::new(),
             began,
@@ -68,18 +69,17 @@ impl<'a> Session<'a> {
         if let Some(warning) = disturbance(Duration::from_millis(300)) {
             self.say(Block::Warning(warning))?;
         }
-        let progress = Progress::new();
-        let nowhere = self.try_destinations(chosen, &progress);
+        let nowhere = self.try_destinations(chosen);
         let chosen = if nowhere { &[] } else { chosen };
-        let contestants = self.contestants(chosen, &progress);
+        let contestants = self.contestants(chosen);
         let mut timetable = self.bench.timetable(chosen, self.began);
         for (choice, contestants) in chosen.iter().zip(contestants) {
             if interrupts::came() {
                 break;
             }
-            self.experiment(choice, contestants, &mut timetable, &progress)?;
+            self.experiment(choice, contestants, &mut timetable)?;
         }
-        progress.erase();
+        self.progress.erase();
         if let [first, ..] = self.left_out[..] {
             self.say(Block::Closing(format!(
                 "Left out of the quick bench: {}. Each has its time by itself, as in outpace bench {first}.",
@@ -89,11 +89,8 @@ impl<'a> Session<'a> {
         if self.bench.quick {
             let experiments: Vec<&'static Experiment> =
                 chosen.iter().map(|choice| choice.experiment).collect();
-            let lines = summary(
-                &experiments,
-                &self.results.rows,
-                self.screen.columns.min(100),
-            );
+            let columns = self.screen.columns.min(100);
+            let lines = summary(&experiments, &self.results.rows, columns);
             self.say(Block::Summary(lines))?;
         }
         self.save()?;
@@ -107,16 +104,11 @@ impl<'a> Session<'a> {
             let _ = writeln!(std::io::stderr(), "outpace: interrupted: {text}");
             return Ok(interrupts::status());
         }
-        let failed = self
-            .results
-            .rows
-            .iter()
-            .filter(|row| row.failed.is_some())
-            .count();
         for missing in &self.missing {
             missing.report();
         }
         let rows = &self.results.rows;
+        let has_failed = rows.iter().any(|row| row.failed.is_some());
         let is_empty = self.missing.is_empty()
             && !rows.is_empty()
             && rows.iter().all(|row| row.skipped.is_some());
@@ -126,16 +118,16 @@ impl<'a> Session<'a> {
                 "outpace: nothing was measured, for the reasons above"
             );
         }
-        Ok(if failed == 0 && self.missing.is_empty() && !is_empty {
-            ExitCode::SUCCESS
-        } else {
+        Ok(if has_failed || is_empty || !self.missing.is_empty() {
             ExitCode::FAILURE
+        } else {
+            ExitCode::SUCCESS
         })
     }
 
     /// Opens the destinations that the user has named, before any rung is compiled. Returns whether none of them is
     /// available: then there is no measurement.
-    fn try_destinations(&mut self, chosen: &[Choice], progress: &Progress) -> bool {
+    fn try_destinations(&mut self, chosen: &[Choice]) -> bool {
         let mut closed = Vec::new();
         for to in &self.bench.to {
             if interrupts::came() {
@@ -143,17 +135,14 @@ impl<'a> Session<'a> {
             }
             // A real terminal takes a moment to open.
             if *to != Destination::Tty {
-                progress.show(&format!("opening {to}"), 0.0);
+                self.progress.show(&format!("opening {to}"), 0.0);
             }
-            match OpenDestination::probe(to, self.bench.size.unwrap_or_default()) {
-                Ok(()) => {}
-                Err(reason) => {
-                    self.lacks(to, &reason);
-                    closed.push((to, reason));
-                }
+            if let Err(reason) = OpenDestination::probe(to, self.bench.size.unwrap_or_default()) {
+                self.lacks(to, &reason);
+                closed.push((to, reason));
             }
         }
-        progress.erase();
+        self.progress.erase();
         let nowhere = closed.len() == self.bench.to.len() && !closed.is_empty();
         // The exports have the reason, too.
         let choices = chosen.iter().filter(|_| nowhere);
@@ -181,7 +170,7 @@ impl<'a> Session<'a> {
     }
 
     /// The contestants of each experiment, compiled before anything is measured.
-    fn contestants(&self, chosen: &[Choice], progress: &Progress) -> Vec<Vec<Contestant>> {
+    fn contestants(&self, chosen: &[Choice]) -> Vec<Vec<Contestant>> {
         let quick = self.bench.quick;
         let until = quick.then(|| Instant::now() + COMPILING);
         let of_choice = |choice: &Choice| {
@@ -197,9 +186,9 @@ impl<'a> Session<'a> {
         let all: Vec<_> = contestants.iter_mut().flatten().collect();
         let count = all.len();
         Contestant::make_ready(all, until, |ready| {
-            progress.show("compiling", ready as f64 / count as f64);
+            self.progress.show("compiling", ready as f64 / count as f64);
         });
-        progress.erase();
+        self.progress.erase();
         contestants
     }
 
@@ -208,7 +197,6 @@ impl<'a> Session<'a> {
         choice: &Choice,
         contestants: Vec<Contestant>,
         timetable: &mut Timetable,
-        progress: &Progress,
     ) -> Result<(), Failure> {
         let experiment = choice.experiment;
         let destinations = self.bench.destinations(experiment);
@@ -248,11 +236,11 @@ impl<'a> Session<'a> {
                 }
                 let share = timetable.share(self.bench.weight(method));
                 let plan = self.bench.plan(choice, method, share, until);
-                self.series(experiment, contestants, &to, &plan, progress)?;
+                self.series(experiment, contestants, &to, &plan)?;
             }
         }
         let rows = &self.results.rows[first..];
-        let conclusion = (experiment.conclusion)(&Figures::new(experiment.name, rows));
+        let conclusion = experiment.conclude(rows);
         if let Some(table) = columns::together(experiment, rows) {
             self.say(Block::Table(table))?;
         }
@@ -266,24 +254,22 @@ impl<'a> Session<'a> {
         contestants: &[Contestant],
         to: &Destination,
         plan: &Plan,
-        progress: &Progress,
     ) -> Result<(), Failure> {
         let name = format!("{} to {to}", experiment.name);
         if *to != Destination::Tty {
-            progress.show(&name, 0.0);
+            self.progress.show(&name, 0.0);
         }
         let outcome = runner::run(experiment, contestants, to, plan, &mut |text, done| {
             // This terminal is busy being measured.
             if *to != Destination::Tty {
-                progress.show(&format!("{name}: {text}"), done);
+                self.progress.show(&format!("{name}: {text}"), done);
             }
         });
-        progress.erase();
+        self.progress.erase();
         if let Some(reason) = &outcome.unavailable
             && self.bench.to.contains(to)
         {
-            let reason = reason.clone();
-            self.lacks(to, &reason);
+            self.lacks(to, reason);
         }
         if outcome.rows.is_empty() {
             let is_known = self.left_out.last() == Some(&experiment.name);
@@ -292,18 +278,15 @@ impl<'a> Session<'a> {
             }
             return Ok(());
         }
-        self.say(Block::Table(columns::table(
-            experiment,
-            &to.to_string(),
-            &outcome.rows,
-        )))?;
+        let table = columns::table(experiment, &to.to_string(), &outcome.rows);
+        self.say(Block::Table(table))?;
         for warning in outcome.warnings {
             self.say(Block::Warning(warning))?;
         }
         self.results.rows.extend(outcome.rows);
         self.save()?;
         if let (Some(directory), Method::Timed(_)) = (&self.bench.profile, experiment.method) {
-            self.profile(directory, experiment, contestants, to, plan, progress)?;
+            self.profile(directory, experiment, contestants, to, plan)?;
         }
         Ok(())
     }
@@ -316,17 +299,16 @@ impl<'a> Session<'a> {
         contestants: &[Contestant],
         to: &Destination,
         plan: &Plan,
-        progress: &Progress,
     ) -> Result<(), Failure> {
         for contestant in contestants {
             if interrupts::came() {
                 break;
             }
             let name = format!("{} to {to}: recording {}", experiment.name, contestant.name);
-            progress.show(&name, 0.0);
+            self.progress.show(&name, 0.0);
             let file = directory.join(format!("{}.json", contestant.name));
             let recorded = profile(contestant, to, plan);
-            progress.erase();
+            self.progress.erase();
             match recorded {
                 Ok(profile) => write(&file, &profile)?,
                 Err(reason) => self.say(Block::Warning(format!("{name}: {reason}")))?,
@@ -359,12 +341,8 @@ impl<'a> Session<'a> {
 
 /// The command as it was typed, but for its path.
 fn command() -> String {
-    let words = std::env::args().skip(1);
-    ["outpace".to_owned()]
-        .into_iter()
-        .chain(words)
-        .collect::<Vec<_>>()
-        .join(" ")
+    let words = std::env::args().skip(1).map(|word| format!(" {word}"));
+    "outpace".to_owned() + &words.collect::<String>()
 }
 
 /// The remedy for a destination that cannot be opened.

@@ -112,80 +112,80 @@ pub(crate) fn message(index: u64, into: &mut Vec<u8>) {
     into.extend_from_slice(format!("Hello, {index}\t").as_bytes());
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
-    let mut sentences = Vec::new();
-    for to in figures.destinations() {
-        let ranked = figures.ranked(to, |row| !is_random(row));
-        let best = leaders(&ranked);
-        let (Some((time, _)), Some(spans)) =
-            (ranked.first(), figures.compare("glacial", "turbo-c", to))
-        else {
-            continue;
-        };
-        let are = if best.len() > 1 { "are" } else { "is" };
-        let mut text = format!(
-            "To {to} the best {are} {} with {} a message",
-            first_of(&best),
-            duration(*time)
-        );
-        if let Some(ratio) = spans.factor() {
-            text += &format!(
-                "; from glacial to turbo-c the ladder spans {}",
-                times(ratio)
-            );
-        }
-        sentences.push(text + ".");
-    }
-    for to in figures.destinations() {
-        let is_ours = |row: &Row| row.rung.starts_with("random-outpace");
-        let others = figures.ranked(to, |row| is_random(row) && !is_ours(row));
-        let Some((best, own)) = others
-            .first()
-            .and_then(|(_, best)| Some((*best, figures.row("random-outpace", to)?)))
-        else {
-            continue;
-        };
-        let rung = &best.rung;
-        let compared = Compared::of(own, best);
-        let said = compared.sentence("random-outpace", rung, to, |time, ratio| match time {
-            Less => format!(
-                "With numbers of random length to {to} outpace takes {} of the best other way, {rung}.",
-                times(ratio)
-            ),
-            Equal => format!("With numbers of random length to {to} outpace and {rung} are equal."),
-            Greater => format!(
-                "With numbers of random length to {to} {rung} is not beaten: outpace takes {} of it.",
-                times(ratio)
-            ),
-        });
-        sentences.push(said);
-    }
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
+    let mut sentences = figures.at_each(|to| best(figures, to));
+    sentences.extend(figures.at_each(|to| best_of_random(figures, to)));
     let mut destinations = figures.destinations().into_iter();
-    sentences.extend(destinations.clone().find_map(|to| {
-        figures.sentence("speedy", "fast-itoa", to, |time, ratio| match time {
-            Less => format!(
-                "With the same integers speedy is {:.0} % faster than fast: the text was right, \
-                 the lock and the LineWriter below cost that much.",
-                (1.0 / ratio - 1.0) * 100.0
-            ),
-            Greater => {
-                "With the same integers speedy is slower than fast: the table was right.".to_owned()
-            }
-            Equal => "With the same integers speedy and fast are equal: neither the text nor the \
-                      table was right; what differed was the formatting."
-                .to_owned(),
-        })
-    }));
-    sentences.extend(destinations.find_map(|to| {
-        let writes = |rung| figures.writes(rung, to).unwrap_or_default();
-        figures.sentence("fast", "slow", to, |time, ratio| match time {
-            Less => explain_bufwriter(ratio, writes("slow"), writes("fast")),
-            Equal | Greater => {
-                "A BufWriter above std's lock gains nothing where no newline is written.".to_owned()
-            }
-        })
-    }));
-    sentences.join(" ")
+    sentences.extend(destinations.clone().find_map(|to| speedy(figures, to)));
+    sentences.extend(destinations.find_map(|to| bufwriter(figures, to)));
+    sentences
+}
+
+fn best(figures: &Figures<'_>, to: &str) -> Option<String> {
+    let ranked = figures.ranked(to, |row| !is_random(row));
+    let best = leaders(&ranked);
+    let (time, _) = ranked.first()?;
+    let spans = figures.compare("glacial", "turbo-c", to)?.factor();
+    let are = if best.len() > 1 { "are" } else { "is" };
+    let spans = spans.map(|ratio| {
+        format!(
+            "; from glacial to turbo-c the ladder spans {}",
+            times(ratio)
+        )
+    });
+    Some(format!(
+        "To {to} the best {are} {} with {} a message{}.",
+        first_of(&best),
+        duration(*time),
+        spans.unwrap_or_default()
+    ))
+}
+
+fn best_of_random(figures: &Figures<'_>, to: &str) -> Option<String> {
+    let is_ours = |row: &Row| row.rung.starts_with("random-outpace");
+    let others = figures.ranked(to, |row| is_random(row) && !is_ours(row));
+    let (_, best) = others.first()?;
+    let rung = &best.rung;
+    let compared = Compared::of(figures.row("random-outpace", to)?, best);
+    let said = compared.sentence("random-outpace", rung, to, |time, ratio| match time {
+        Less => format!(
+            "With numbers of random length to {to} outpace takes {} of the best other way, {rung}.",
+            times(ratio)
+        ),
+        Equal => format!("With numbers of random length to {to} outpace and {rung} are equal."),
+        Greater => format!(
+            "With numbers of random length to {to} {rung} is not beaten: outpace takes {} of it.",
+            times(ratio)
+        ),
+    });
+    Some(said)
+}
+
+/// Whether the text or the table of the publication was right.
+fn speedy(figures: &Figures<'_>, to: &str) -> Option<String> {
+    figures.sentence("speedy", "fast-itoa", to, |time, ratio| match time {
+        Less => format!(
+            "With the same integers speedy is {:.0} % faster than fast: the text was right, the lock and the \
+             LineWriter below cost that much.",
+            (1.0 / ratio - 1.0) * 100.0
+        ),
+        Greater => {
+            "With the same integers speedy is slower than fast: the table was right.".to_owned()
+        }
+        Equal => "With the same integers speedy and fast are equal: neither the text nor the table was \
+                  right; what differed was the formatting."
+            .to_owned(),
+    })
+}
+
+fn bufwriter(figures: &Figures<'_>, to: &str) -> Option<String> {
+    let writes = |rung| figures.writes(rung, to).unwrap_or_default();
+    figures.sentence("fast", "slow", to, |time, ratio| match time {
+        Less => explain_bufwriter(ratio, writes("slow"), writes("fast")),
+        Equal | Greater => {
+            "A BufWriter above std's lock gains nothing where no newline is written.".to_owned()
+        }
+    })
 }
 
 /// Why a BufWriter above the locked handle helps although no newline is ever written. A

@@ -156,43 +156,33 @@ fn gains(figures: &Figures<'_>, rung: &str, name: &str) -> Vec<String> {
     sentences
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
+/// How little time the program itself spends with Background.
+fn own_time(figures: &Figures<'_>, to: &str) -> Option<String> {
+    let println = figures.row("println", to)?;
+    let background = figures.row("outpace-background", to)?;
+    let (all, own) = (println.wall_ns?, background.caller_ns?);
+    let println = println.wall_per_message()?;
+    let caller = background.per_message(Some(own))?;
+    (own.max < all.min && caller < println / 2.0).then(|| {
+        format!(
+            "To {to} the program itself spends {} with outpace's Background, 1/{:.0} of println!.",
+            duration(caller),
+            println / caller
+        )
+    })
+}
+
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
     let mut sentences = gains(figures, "outpace", "outpace's println!");
     sentences.extend(gains(figures, "bufwriter", "a BufWriter"));
-    let terminals = figures
-        .destinations()
-        .into_iter()
-        .filter(|to| TERMINALS.contains(to));
-    for to in terminals {
-        let (Some(println), Some(caller)) = (
-            figures.wall("println", to),
-            figures.caller("outpace-background", to),
-        ) else {
-            continue;
-        };
-        let spread = |rung| {
-            figures
-                .row(rung, to)
-                .map(|row| (row.caller_ns, row.wall_ns))
-        };
-        let (own, other) = (spread("outpace-background"), spread("println"));
-        let apart = matches!(
-            (own, other),
-            (Some((Some(own), _)), Some((_, Some(other)))) if own.max < other.min
-        );
-        if apart && caller < println / 2.0 {
-            sentences.push(format!(
-                "To {to} the program itself spends {} with outpace's Background, 1/{:.0} of println!.",
-                duration(caller),
-                println / caller
-            ));
-        }
-    }
-    let calls = |rung, to| figures.writes(rung, to);
-    let measured = figures
-        .destinations()
-        .into_iter()
-        .find_map(|to| Some((calls("println", to)?, calls("bufwriter", to)?)));
+    sentences.extend(TERMINALS.into_iter().filter_map(|to| own_time(figures, to)));
+    let mut destinations = figures.destinations().into_iter();
+    let measured = destinations.find_map(|to| {
+        Some((
+            figures.writes("println", to)?,
+            figures.writes("bufwriter", to)?,
+        ))
+    });
     if let Some((println, bufwriter)) = measured {
         sentences.push(if bufwriter < println / 10.0 {
             "A BufWriter above std's LineWriter does not write every line: the write calls show \
@@ -202,5 +192,5 @@ fn conclusion(figures: &Figures<'_>) -> String {
             "A BufWriter above std's LineWriter still makes nearly a write call a line.".to_owned()
         });
     }
-    sentences.join(" ")
+    sentences
 }

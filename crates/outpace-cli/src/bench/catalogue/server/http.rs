@@ -133,7 +133,7 @@ impl Connection {
         Ok(!self.closing)
     }
 
-    /// Answers the requests that are there as a whole.
+    /// Answers the requests that have arrived completely.
     fn answer_all(&mut self, answering: &mut dyn FnMut(&str) -> ControlFlow<()>) {
         let mut from = 0;
         while !self.closing {

@@ -151,8 +151,8 @@ fn listener() -> io::Result<TcpListener> {
         .map_err(|error| io::Error::new(error.kind(), format!("{ADDRESS}: {error}")))
 }
 
-fn conclusion(figures: &Figures<'_>) -> String {
-    figures.at_each(|to| conclusion_at(figures, to)).join(" ")
+fn conclusion(figures: &Figures<'_>) -> Vec<String> {
+    figures.at_each(|to| conclusion_at(figures, to))
 }
 
 /// With one connection the figure measures how fast an idle processor wakes; so it is about eight.
