@@ -20,9 +20,9 @@ pub(super) fn questions() -> String {
 }
 
 /// The abilities, by the answers.
-pub(super) fn of(said: &str) -> Vec<String> {
+pub(super) fn of(answers: &str) -> Vec<String> {
     let is_known = |mode: &str| {
-        let answer = said.split(&format!("\x1b[?{mode};")).nth(1);
+        let answer = answers.split(&format!("\x1b[?{mode};")).nth(1);
         answer.is_some_and(|answer| matches!(answer.get(..3), Some("1$y" | "2$y" | "3$y")))
     };
     let mut supported: Vec<String> = MODES
@@ -32,7 +32,7 @@ pub(super) fn of(said: &str) -> Vec<String> {
         .collect();
     // An answer between `prefix` and the first `end` after it, of digits and semicolons.
     let answer = |prefix: &str, end: char| {
-        said.split(prefix).skip(1).find_map(|rest| {
+        answers.split(prefix).skip(1).find_map(|rest| {
             let (inside, _) = rest.split_once(end)?;
             let plain = inside.chars().all(|c| c.is_ascii_digit() || c == ';');
             plain.then(|| inside.to_owned())
@@ -43,7 +43,7 @@ pub(super) fn of(said: &str) -> Vec<String> {
     }
     if ["2::1:2:3", "2:1:2:3", "2;1;2;3"]
         .iter()
-        .any(|colour| said.contains(colour))
+        .any(|colour| answers.contains(colour))
     {
         supported.push("true colour".to_owned());
     }
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn an_answer_tells_what_is_supported() {
-        let said = "\x1b[?2026;2$y\x1b[?2004;1$y\x1b[?1006;0$y\x1b[?2027;4$y\x1b[?0u\x1bP1$r0;48:2::1:2:3m\x1b\\\x1b[?62;4;22c";
+        let answers = "\x1b[?2026;2$y\x1b[?2004;1$y\x1b[?1006;0$y\x1b[?2027;4$y\x1b[?0u\x1bP1$r0;48:2::1:2:3m\x1b\\\x1b[?62;4;22c";
         let expected = [
             "synchronized output",
             "bracketed paste",
@@ -69,7 +69,7 @@ mod tests {
             "true colour",
             "Sixel",
         ];
-        assert_eq!(of(said), expected);
+        assert_eq!(of(answers), expected);
     }
 
     #[test]

@@ -236,12 +236,15 @@ impl Emulator {
             _program: None,
             _display: display,
         };
-        let said = window.wait_for(&place).map_err(|reason| {
+        let written = window.wait_for(&place).map_err(|reason| {
             let log = std::fs::read_to_string(&log).unwrap_or_default();
             let last = log.lines().last().map(|line| format!(" ({line})"));
             format!("{}: {reason}{}", terminal.name, last.unwrap_or_default())
         })?;
-        let (device, term) = said.trim_end().split_once('\n').unwrap_or((&said, ""));
+        let (device, term) = written
+            .trim_end()
+            .split_once('\n')
+            .unwrap_or((&written, ""));
         (window.device, window.term) = (device.into(), term.to_owned());
         Ok(window)
     }
@@ -249,10 +252,11 @@ impl Emulator {
     fn version(&self) -> String {
         let own = (self.terminal.name, self.terminal.version);
         let inside = self.inside.map(|inside| (inside.name, inside.version));
-        let said = [Some(own), inside].into_iter().flatten();
+        let lines = [Some(own), inside].into_iter().flatten();
         // Some end with an error when they are asked.
-        let said = said.filter_map(|(name, flag)| first_line(name, &[flag]).map(|(_, line)| line));
-        said.collect::<Vec<_>>().join(", ")
+        let lines =
+            lines.filter_map(|(name, flag)| first_line(name, &[flag]).map(|(_, line)| line));
+        lines.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -271,18 +275,18 @@ fn arguments(terminal: &Launch, size: Size, session: &str) -> Vec<String> {
 fn open_engine(terminal: &Launch, size: Size) -> Result<Window, String> {
     let node = find_program("node").ok_or("node is not installed, in which xterm.js runs")?;
     let (modules, version) = engine_modules()?;
-    let said = |error: io::Error| format!("{}: {error}", terminal.name);
-    let (ours, program) = open_pty(size).map_err(said)?;
-    let device = ttyname(&program, Vec::new()).map_err(|error| said(error.into()))?;
+    let reason = |error: io::Error| format!("{}: {error}", terminal.name);
+    let (ours, program) = open_pty(size).map_err(reason)?;
+    let device = ttyname(&program, Vec::new()).map_err(|error| reason(error.into()))?;
     let process = Command::new(node)
         .args(["-e", ENGINE, "--"])
         .args(arguments(terminal, size, ""))
         .env("NODE_PATH", modules)
-        .stdin(ours.try_clone().map_err(said)?)
+        .stdin(ours.try_clone().map_err(reason)?)
         .stdout(ours)
         .stderr(Stdio::null())
         .spawn()
-        .map_err(said)?;
+        .map_err(reason)?;
     Ok(Window {
         device: OsString::from_vec(device.into_bytes()).into(),
         version: format!("@xterm/headless {version}"),
@@ -331,10 +335,10 @@ impl Window {
         let started = Instant::now();
         loop {
             match std::fs::read_to_string(place) {
-                Ok(said) => {
+                Ok(written) => {
                     // The place is free for the next window.
                     let _ = std::fs::remove_file(place);
-                    return Ok(said);
+                    return Ok(written);
                 }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(error.to_string());

@@ -42,12 +42,12 @@ enum Opened {
 impl OpenDestination {
     /// Opens a destination; the error is the reason why it is not available on this machine.
     pub(crate) fn open(to: &Destination, size: Size, scratch: &TempDir) -> Result<Self, String> {
-        let said = |error: io::Error| error.to_string();
+        let reason = |error: io::Error| error.to_string();
         let sink = match to {
             Destination::Null => Opened::Null,
             Destination::Pipe { capacity } => {
                 // Each run has a pipe of its own. This one shows whether the kernel gives such pipes.
-                open_pipe(*capacity).map_err(said)?;
+                open_pipe(*capacity).map_err(reason)?;
                 Opened::Pipe(*capacity)
             }
             Destination::File => {
@@ -68,7 +68,7 @@ impl OpenDestination {
             Destination::Emulator(emulator) => {
                 let window = emulator.open(size, scratch)?;
                 let device = Device::at(window.device.clone(), Some(window));
-                Opened::Device(Box::new(device.map_err(said)?))
+                Opened::Device(Box::new(device.map_err(reason)?))
             }
         };
         let terminal = match &sink {
@@ -79,7 +79,7 @@ impl OpenDestination {
                 rows: size.rows,
                 supports: Vec::new(),
             }),
-            Opened::Device(device) => Some(device.describe(&to.to_string()).map_err(said)?),
+            Opened::Device(device) => Some(device.describe(&to.to_string()).map_err(reason)?),
             _ => None,
         };
         Ok(Self {
@@ -121,8 +121,8 @@ impl OpenDestination {
     pub(crate) fn ask_abilities(&mut self) {
         if let (Opened::Device(device), Some(terminal)) = (&self.sink, &mut self.terminal) {
             // Without an answer no ability is known.
-            let said = device.asked(&abilities::questions()).unwrap_or_default();
-            terminal.supports = abilities::of(&said);
+            let answers = device.asked(&abilities::questions()).unwrap_or_default();
+            terminal.supports = abilities::of(&answers);
         }
     }
 
@@ -367,16 +367,16 @@ impl Device {
 
     /// The terminal's answers to these questions. Every terminal answers the last one.
     fn asked(&self, questions: &str) -> io::Result<String> {
-        let mut said = String::new();
+        let mut answers = String::new();
         if !self.answers {
-            return Ok(said);
+            return Ok(answers);
         }
         io::Write::write_all(&mut &self.file, questions.as_bytes())?;
         answer::read_answer(&self.file, Duration::from_secs(2), |bytes| {
-            said += &String::from_utf8_lossy(bytes);
-            said.contains("\x1b[?") && said.ends_with('c')
+            answers += &String::from_utf8_lossy(bytes);
+            answers.contains("\x1b[?") && answers.ends_with('c')
         })?;
-        Ok(said)
+        Ok(answers)
     }
 
     /// The time at which the terminal has answered where its cursor is; `None` when it is silent.

@@ -351,7 +351,7 @@ impl Results {
 
     /// Writes the results. The file is complete at every moment.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let said = |error: std::io::Error| {
+        let failure = |error: std::io::Error| {
             Failure::failed(path.display(), error).remedy("name a file that can be written")
         };
         let mut text = serde_json::to_string_pretty(self)
@@ -359,20 +359,20 @@ impl Results {
         text.push('\n');
         // Beside it and then over it; a device or a pipe cannot be replaced and is written to.
         if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
-            return fs::write(path, text).map_err(said);
+            return fs::write(path, text).map_err(failure);
         }
         let mut draft = path.as_os_str().to_owned();
         draft.push(".part");
         match fs::write(&draft, &text) {
             // The directory takes no new file, but this one may be written.
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-                fs::write(path, text).map_err(said)
+                fs::write(path, text).map_err(failure)
             }
             written => written
                 .and_then(|()| fs::rename(&draft, path))
                 .map_err(|error| {
                     let _ = fs::remove_file(&draft);
-                    said(error)
+                    failure(error)
                 }),
         }
     }

@@ -133,8 +133,8 @@ fn to_the_end_at(
     // Closes our copies, which the command holds. The reader waits until the last writing end is closed, and clients wait
     // for as long as a listening socket is open.
     quiet(command);
-    let said = wait(&mut child);
-    if said.is_err() {
+    let output = wait(&mut child);
+    if output.is_err() {
         // It may have ended meanwhile.
         let _ = child.kill();
     }
@@ -145,12 +145,12 @@ fn to_the_end_at(
         interrupts::note(libc::SIGINT);
     }
     let received = end.finish();
-    let said = said?;
+    let output = output?;
     if interrupts::came() {
         return Err(Stopped::Interrupted);
     }
     if !status.success() {
-        let last = said.lines().rfind(|line| !line.trim().is_empty());
+        let last = output.lines().rfind(|line| !line.trim().is_empty());
         return Err(Stopped::Failed(
             last.map_or_else(|| status.to_string(), cause),
         ));
@@ -174,7 +174,7 @@ fn wait(child: &mut Child) -> Result<String, Stopped> {
         return Ok(String::new());
     };
     let started = Instant::now();
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     let mut buffer = [0; 4096];
     let tick = Timespec {
         tv_sec: 0,
@@ -196,8 +196,8 @@ fn wait(child: &mut Child) -> Result<String, Stopped> {
             Err(error) => return Err(io::Error::from(error).into()),
         }
         match rustix::io::read(&other, &mut buffer).map_err(io::Error::from)? {
-            0 => return Ok(String::from_utf8_lossy(&said).into_owned()),
-            length => said.extend_from_slice(&buffer[..length]),
+            0 => return Ok(String::from_utf8_lossy(&output).into_owned()),
+            length => output.extend_from_slice(&buffer[..length]),
         }
     }
 }

@@ -194,10 +194,10 @@ fn wrk(address: SocketAddr, connections: usize, time: Duration) -> Result<Answer
         .map_err(|error| format!("wrk: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         return Err(format!(
             "wrk: {}",
-            said.lines().last().unwrap_or("it failed")
+            stderr.lines().last().unwrap_or("it failed")
         ));
     }
     read_wrk(&text).ok_or_else(|| format!("wrk wrote something else than expected: {text:?}"))

@@ -122,8 +122,8 @@ fn ended_by(
     if is_over() {
         return Ok(None);
     }
-    let mut said = tempfile::tempfile()?;
-    command.stdout(Stdio::null()).stderr(said.try_clone()?);
+    let mut stderr = tempfile::tempfile()?;
+    command.stdout(Stdio::null()).stderr(stderr.try_clone()?);
     // Compilers start others.
     command.process_group(0);
     let mut child = command.spawn()?;
@@ -141,8 +141,8 @@ fn ended_by(
         std::thread::sleep(Duration::from_millis(5));
     };
     let mut bytes = Vec::new();
-    said.seek(SeekFrom::Start(0))?;
-    said.read_to_end(&mut bytes)?;
+    stderr.seek(SeekFrom::Start(0))?;
+    stderr.read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     Ok(Some((status, text)))
 }
@@ -266,7 +266,7 @@ impl Toolchain {
         };
         let ended =
             ended_by(&mut compiler, until).map_err(|error| format!("{}: {error}", self.name))?;
-        let Some((status, said)) = ended else {
+        let Some((status, stderr)) = ended else {
             return Err(format!(
                 "{} has not compiled it yet, and a quick bench waits no longer; the next one goes on with it",
                 self.name
@@ -275,11 +275,11 @@ impl Toolchain {
         if status.success() {
             return Ok(());
         }
-        let first = said
+        let first = stderr
             .lines()
             .find(|line| line.contains("undefined reference"))
-            .or(said.lines().find(|line| line.contains("error")))
-            .or(said.lines().next());
+            .or(stderr.lines().find(|line| line.contains("error")))
+            .or(stderr.lines().next());
         Err(format!(
             "{} could not compile it: {}",
             self.name,
@@ -379,23 +379,23 @@ mod tests {
                 .arg(&alive);
             let until = Instant::now() + limit;
             assert!(ended_by(&mut compiler, Some(until)).unwrap().is_none());
-            let (mut said, asked) = (String::new(), Instant::now());
+            let (mut stderr, asked) = (String::new(), Instant::now());
             // The end of the pipe: both have been killed.
-            while pipe.read_to_string(&mut said).is_err() {
-                assert!(asked.elapsed() < Duration::from_secs(60), "{said:?}");
+            while pipe.read_to_string(&mut stderr).is_err() {
+                assert!(asked.elapsed() < Duration::from_secs(60), "{stderr:?}");
                 std::thread::sleep(Duration::from_millis(5));
             }
-            if said == "both\n" {
+            if stderr == "both\n" {
                 break;
             }
             // The time was too short for a busy machine to start both.
             limit *= 2;
-            assert!(limit < Duration::from_secs(60), "{said:?}");
+            assert!(limit < Duration::from_secs(60), "{stderr:?}");
         }
         let mut quick = Command::new("sh");
         quick.args(["-c", "echo an error >&2; exit 3"]);
-        let (status, said) = ended_by(&mut quick, None).unwrap().unwrap();
-        assert_eq!((status.code(), said.as_str()), (Some(3), "an error\n"));
+        let (status, stderr) = ended_by(&mut quick, None).unwrap().unwrap();
+        assert_eq!((status.code(), stderr.as_str()), (Some(3), "an error\n"));
     }
 
     #[test]

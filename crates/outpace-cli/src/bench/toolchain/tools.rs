@@ -165,13 +165,13 @@ impl Tool {
     fn find(&self) -> Option<Toolchain> {
         self.programs.iter().find_map(|name| {
             let launcher = find_program(name)?;
-            let said = |program: &Path, arguments: &[&str]| {
+            let answer = |program: &Path, arguments: &[&str]| {
                 let (succeeded, line) = first_line(program, arguments)?;
                 succeeded.then_some(line)
             };
-            let real = (!self.real.is_empty()).then(|| said(&launcher, self.real));
+            let real = (!self.real.is_empty()).then(|| answer(&launcher, self.real));
             let program = real.flatten().map_or(launcher, PathBuf::from);
-            let version = said(&program, &[self.leading, &[self.version]].concat())?;
+            let version = answer(&program, &[self.leading, &[self.version]].concat())?;
             Some(Toolchain {
                 name: self.name,
                 version,
@@ -188,9 +188,9 @@ impl Tool {
 pub(crate) fn first_line(program: impl AsRef<OsStr>, arguments: &[&str]) -> Option<(bool, String)> {
     let mut command = Command::new(program);
     let output = command.args(arguments).stdin(Stdio::null()).output().ok()?;
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let line = said.lines().map(str::trim).find(|line| !line.is_empty());
+    let bytes = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
     Some((output.status.success(), line.unwrap_or_default().to_owned()))
 }
 

@@ -359,10 +359,10 @@ fn remedy(to: &Destination) -> &'static str {
 /// A recording of one run, as a profile of about a megabyte.
 fn profile(contestant: &Contestant, to: &Destination, plan: &Plan) -> Result<String, String> {
     const MARKERS: usize = 6_000;
-    let said = |error: std::io::Error| error.to_string();
-    let scratch = scratch().map_err(said)?;
+    let reason = |error: std::io::Error| error.to_string();
+    let scratch = scratch().map_err(reason)?;
     let destination = OpenDestination::open(to, plan.size, &scratch)?;
-    let sink = destination.sink(Wanted::default()).map_err(said)?;
+    let sink = destination.sink(Wanted::default()).map_err(reason)?;
     let mut command = contestant.command(plan.messages.unwrap_or(0), plan.time)?;
     runner::ignore_settings(&mut command);
     let (measured, end) = sink.split();
@@ -370,7 +370,7 @@ fn profile(contestant: &Contestant, to: &Destination, plan: &Plan) -> Result<Str
         StandardStream::Stdout => command.stdout(measured),
         StandardStream::Stderr => command.stderr(measured).stdout(Stdio::null()),
     };
-    let profile = trace::profile_of(command, MARKERS).map_err(said)?;
-    end.finish().map_err(said)?;
+    let profile = trace::profile_of(command, MARKERS).map_err(reason)?;
+    end.finish().map_err(reason)?;
     serde_json::to_string(&profile).map_err(|error| error.to_string())
 }
