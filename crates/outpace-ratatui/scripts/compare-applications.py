@@ -4,15 +4,18 @@
     crates/outpace-ratatui/examples/ports/build.py
     crates/outpace-ratatui/scripts/compare-applications.py [--terminals xterm,…] [--work DIRECTORY] [APPLICATION…]
 
-Three terminals of a kind open side by side, each on a display of its own (Xvfb; foot in a weston in that), with their default settings:
-one runs the application as it is, one again as it is, one on this backend. All get the same keys (applications.toml). After each
-key, once the screens stand still, it counts the pixels in which this backend's screenshot differs from crossterm's, and in which
-crossterm's two differ. Screens that differ are awaited for a while, as one terminal may lag behind another. Terminals that are not
+Four terminals of a kind open side by side, each on a display of its own (Xvfb; foot in a weston in that), with their default settings:
+one runs the application as it is, one again as it is, one on this backend, and one as it is that is made to draw each screen once more
+after clearing it, by a change of size there and back. All get the same keys (applications.toml). After each key, once the screens
+stand still, it counts the pixels in which this backend's screenshot differs from crossterm's, and in which crossterm's two differ. Then
+in how many each of both differs from the cleared screen: where crossterm's picture keeps rests of earlier frames, this backend's has
+to be that one. Screens that differ are awaited for a while, as one terminal may lag behind another. Terminals that are not
 installed are reported and skipped. The screenshots of screens that differ are kept. Exit status 1 if any screen differs in
 more pixels than crossterm's own two.
 """
 
 import argparse
+import os
 import signal
 import sys
 import tempfile
@@ -26,7 +29,7 @@ import build
 from displays import TERMINALS, Display, different, missing, wait_for
 from sessions import HERE, make_fixtures, sessions, typed
 
-RUNS = {"theirs": "before", "again": "before", "ours": "after"}
+RUNS = {"theirs": "before", "again": "before", "ours": "after", "alone": "before"}
 # How long screens that differ are given to become alike.
 PATIENCE = 10
 
@@ -57,6 +60,15 @@ class Run:
         with open(self.place / "keys", "wb", buffering=0) as keys:
             keys.write(typed(key))
 
+    def draw_again(self):
+        """Has the application draw its screen on a cleared one: by a change of size there and back."""
+        relay = int((self.place / "relay").read_text())
+        for change in (signal.SIGUSR1, signal.SIGUSR2):
+            before = self.written()
+            os.kill(relay, change)
+            wait_for(lambda: self.written() > before, f"{self.display.terminal}: not drawn again")
+            self.shoot()
+
     def shoot(self):
         """The terminal's screenshot once it stands still, or after a while."""
         start = time.monotonic()
@@ -69,22 +81,49 @@ class Run:
         return last[1]
 
 
-def screens(runs, patience):
-    """How many pixels of a screen differ, ours from crossterm's, and crossterm's two; and the screens."""
-    start = time.monotonic()
-    while True:
-        with ThreadPoolExecutor() as pool:
-            shots = dict(zip(runs, pool.map(Run.shoot, runs.values())))
-        own = different(shots["theirs"], shots["again"])
-        ours = min(different(shots[name], shots["ours"]) for name in ("theirs", "again"))
-        if (ours == 0 and own == 0) or time.monotonic() - start > patience:
-            return ours, own, shots
+class Screen:
+    """The screenshots of one screen, and how many pixels differ."""
+
+    def __init__(self, runs):
+        """Taken until this backend's is crossterm's, or for a while."""
+        start = time.monotonic()
+        compared = {name: run for name, run in runs.items() if name != "alone"}
+        while True:
+            self.shots = shoot_all(compared)
+            self.own = self.between("theirs", "again")
+            self.ours = min(self.between(name, "ours") for name in ("theirs", "again"))
+            self.ours_alone = self.theirs_alone = None
+            if self.ours == self.own == 0:
+                return
+            if compared is not runs:
+                runs["alone"].draw_again()
+                compared = runs
+                continue
+            self.ours_alone, self.theirs_alone = (self.between(name, "alone") for name in ("ours", "theirs"))
+            if self.ours_alone == 0 or time.monotonic() - start > PATIENCE:
+                return
+
+    def between(self, one, other):
+        return different(self.shots[one], self.shots[other])
+
+    def is_worse(self):
+        least = self.ours if self.ours_alone is None else min(self.ours, self.ours_alone)
+        return least > self.own
+
+    def save(self, work, name):
+        for run, shot in self.shots.items():
+            shot.save(work / f"{name}-{run}.png")
+
+
+def shoot_all(runs):
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(runs, pool.map(Run.shoot, runs.values())))
 
 
 def compare(displays, session, programs, fixtures, work):
-    """Pixels per screen of one application in one terminal: ours, and crossterm's own."""
+    """The screens of one application in one terminal."""
     runs = {}
-    counted = []
+    found = []
     try:
         for name, version in RUNS.items():
             place = work / session.name / name
@@ -94,13 +133,13 @@ def compare(displays, session, programs, fixtures, work):
             if key:
                 for run in runs.values():
                     run.type(key)
-            ours, own, shots = screens(runs, PATIENCE)
+            screen = Screen(runs)
             if any(run.ended() for run in runs.values()):
                 raise TimeoutError(f"{session.name} ended after {key!r}")
-            counted.append((ours, own))
-            for name in shots if ours else ():
-                shots[name].save(work / f"{session.name}-{number}-{name}.png")
-        return counted
+            found.append(screen)
+            if screen.ours:
+                screen.save(work, f"{session.name}-{number}")
+        return found
     finally:
         for display in displays.values():
             display.close_windows()
@@ -140,16 +179,19 @@ def main():
                     print(f"{name}: skipped, not built")
                     continue
                 try:
-                    counted = compare(displays, session, programs, fixtures, work / terminal)
+                    found = compare(displays, session, programs, fixtures, work / terminal)
                 except TimeoutError as error:
                     failed = True
                     print(f"{terminal} {name}: {error}  <--", flush=True)
                     continue
-                worse = [number for number, (ours, own) in enumerate(counted) if ours > own]
+                worse = [number for number, screen in enumerate(found) if screen.is_worse()]
                 failed |= bool(worse)
+                differ = [number for number, screen in enumerate(found) if screen.ours_alone is not None]
+                more = f"; from the cleared screen, of those: {[found[number].ours_alone for number in differ]}, crossterm's " \
+                       f"{[found[number].theirs_alone for number in differ]}" if differ else ""
                 note = f"  <-- screens {worse}" if worse else ""
-                print(f"{terminal} {name}: {len(counted)} screens, {[ours for ours, _ in counted]} pixels differ, crossterm's own "
-                      f"{[own for _, own in counted]}{note}", flush=True)
+                print(f"{terminal} {name}: {len(found)} screens, {[screen.ours for screen in found]} pixels differ, crossterm's own "
+                      f"{[screen.own for screen in found]}{more}{note}", flush=True)
         finally:
             for display in displays.values():
                 display.end()

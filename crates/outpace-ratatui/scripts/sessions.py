@@ -1,7 +1,8 @@
 """Sessions of real applications: their fixtures and keys (examples/ports/applications.toml), and a terminal to drive one on.
 
 As a program, `sessions.py relay DIRECTORY PROGRAM…` runs a program on a pseudo-terminal of its own between it and the terminal it is
-started in: the program's output is also appended to DIRECTORY/output, and bytes written to DIRECTORY/keys are typed.
+started in: the program's output is also appended to DIRECTORY/output, and bytes written to DIRECTORY/keys are typed. SIGUSR1 tells the
+program of a terminal that is a column narrower, SIGUSR2 of this one.
 """
 
 import fcntl
@@ -151,7 +152,14 @@ def relay(directory, command):
     woken, wake = os.pipe()
     os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    signal.signal(signal.SIGWINCH, lambda *_: fcntl.ioctl(terminal, termios.TIOCSWINSZ, window_size(0)))
+
+    def resize(narrower):
+        rows, columns, *_ = struct.unpack("HHHH", window_size(0))
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, size_of(columns - narrower, rows))
+
+    for number, narrower in {signal.SIGWINCH: 0, signal.SIGUSR1: 1, signal.SIGUSR2: 0}.items():
+        signal.signal(number, lambda *_, narrower=narrower: resize(narrower))
+    (directory / "relay").write_text(str(os.getpid()))
     while True:
         ready = select.select([0, terminal, keys, woken], [], [])[0]
         if woken in ready:

@@ -2,6 +2,7 @@
 
 mod capabilities;
 mod cell;
+mod overhang;
 mod screen;
 mod stats;
 mod symbols;

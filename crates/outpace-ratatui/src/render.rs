@@ -69,6 +69,8 @@ pub struct Renderer {
     destructive: bool,
     /// Cells that are right stay untouched: they may be covered by a picture of the application's.
     careful: bool,
+    /// The rows whose cells symbols stick out into, or did so since everything was erased: what sticks out stays behind. Empty: none.
+    overhung: Vec<bool>,
     written: Option<Vec<bool>>,
     stats: Stats,
     /// Without shortcuts, to compare them with.
@@ -92,6 +94,7 @@ impl Renderer {
             thorough: true,
             destructive: false,
             careful: false,
+            overhung: Vec::new(),
             written: None,
             stats: Stats::default(),
             #[cfg(test)]
@@ -317,6 +320,9 @@ impl Renderer {
         debug_assert!(!everything || count() == height);
         let rows = if everything { height } else { count() };
         self.nothing_known = false;
+        if rows == height {
+            self.overhung.clear();
+        }
         if rows == 0 {
             return 0;
         }

@@ -192,3 +192,85 @@ fn bold_words_around_a_symbol_that_bold_fonts_lack_are_printed_with_the_blanks_b
         );
     }
 }
+
+/// xterm draws lines a pixel longer than their cells, so that the cells beside them depend on which was drawn last: found by the
+/// screenshots of flex.
+#[test]
+fn blanks_that_a_line_sticks_out_into_are_printed_as_crossterm_prints_them() {
+    for (repeat, is_printed) in [(Repeat::Ascii, true), (Repeat::Anything, false)] {
+        let wire = Wire::default();
+        let mut capabilities = Capabilities::full();
+        capabilities.repeat = repeat;
+        let options = Options::default().capabilities(capabilities);
+        let backend = OutpaceBackend::writer(wire.clone(), Size::new(40, 3), options).unwrap();
+        let mut terminal = Terminal::new(backend).unwrap();
+        let mut draw = |lines: [&str; 3], blanks: Color| {
+            terminal
+                .draw(|frame| {
+                    for (y, line) in (0..).zip(lines) {
+                        let line = format!("{line:<40}");
+                        let buffer = frame.buffer_mut();
+                        buffer.set_string(0, y, &line, Style::new().fg(blanks));
+                        let text = line.trim_end();
+                        buffer.set_string(0, y, text, Style::new().fg(Color::Indexed(9)));
+                    }
+                })
+                .unwrap();
+            String::from_utf8(wire.take()).unwrap()
+        };
+        // To the right and below: each in a style of its own, after the lines.
+        let bytes = draw(["", "       ┌", ""], Color::Indexed(203));
+        assert_eq!(bytes.contains("┌\x1b[38;5;203m "), is_printed, "{bytes:?}");
+        assert_eq!(bytes.matches(' ').count(), 2 * usize::from(is_printed));
+        // Their foreground alone changes.
+        let bytes = draw(["", "       ┌", ""], Color::Indexed(204));
+        assert_eq!(bytes.contains("38;5;204m"), is_printed, "{bytes:?}");
+        assert!(!bytes.contains('┌'), "{bytes:?}");
+        assert_eq!(bytes.matches(' ').count(), 2 * usize::from(is_printed));
+        // The line goes, and leaves its pixels behind in the blanks: no more than its own cell is drawn.
+        draw(["", "ab     ┌", ""], Color::Indexed(204));
+        let bytes = draw(["", "", ""], Color::Indexed(204));
+        assert_eq!(bytes.contains("\x1b[K"), !is_printed, "{bytes:?}");
+        // Where it was, a blank is printed still.
+        let bytes = draw(["", "", ""], Color::Indexed(205));
+        assert_eq!(bytes.matches(' ').count(), 2 * usize::from(is_printed));
+    }
+}
+
+/// A row with such lines is not scrolled, which would move what sticks out.
+#[test]
+fn rows_that_lines_stick_out_of_do_not_scroll() {
+    let wire = Wire::default();
+    let mut capabilities = Capabilities::full();
+    capabilities.repeat = Repeat::Ascii;
+    let options = Options::default().capabilities(capabilities);
+    let backend = OutpaceBackend::writer(wire.clone(), Size::new(40, 20), options).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    let mut scrolls = |start: u16, frame: [&str; 3]| {
+        terminal
+            .draw(|area| {
+                let buffer = area.buffer_mut();
+                buffer.set_string(0, 0, frame[0], Style::new());
+                for y in 1..19 {
+                    let number = u64::from(start + y) * 0x9E37_79B9_7F4A;
+                    let line = format!("{number:x} {number:o} {number:<40}");
+                    buffer.set_string(0, y, frame[1], Style::new());
+                    buffer.set_string(2, y, line, Style::new());
+                }
+                buffer.set_string(0, 19, frame[2], Style::new());
+            })
+            .unwrap();
+        let bytes = wire.take();
+        bytes.ends_with(b"M") || bytes.windows(2).any(|two| two == b"M\x1b")
+    };
+    // Within a box each line covers what sticks out of the one before it.
+    let closed = ["┌────────", "│", "└────────"];
+    let open = ["┌────────", "─", "└────────"];
+    assert!(!scrolls(0, closed));
+    assert!(scrolls(1, closed));
+    assert!(!scrolls(100, open));
+    assert!(!scrolls(101, open));
+    // What stuck out may still be there.
+    assert!(!scrolls(200, closed));
+    assert!(!scrolls(201, closed));
+}

@@ -41,6 +41,11 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
+    /// Whether symbols may stick out of their cells, as in xterm: of the terminals that repeat ASCII alone, it is one.
+    pub(crate) fn have_overhangs(self) -> bool {
+        self.repeat == Repeat::Ascii
+    }
+
     /// The sequences that practically every terminal in use understands.
     pub const fn basic() -> Self {
         Self {

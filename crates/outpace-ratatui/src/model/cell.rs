@@ -169,7 +169,7 @@ impl Style {
 #[derive(Clone, Copy, Debug, Eq)]
 #[repr(C, align(16))]
 pub struct Cell {
-    /// The symbol in the low 22 bits, the attributes in the 9 bits above.
+    /// The symbol in the low 22 bits, the attributes in the 9 bits above, [`EXACT`] in the last.
     pub(super) glyph: u32,
     pub(crate) fg: Color,
     pub(crate) bg: Color,
@@ -183,6 +183,8 @@ pub(super) const INTERNED: u32 = 1 << 21;
 /// Two values that no `char` has (they are surrogates), for cells without a symbol of their own.
 pub(super) const CONTINUATION: u32 = 0xD800;
 const UNKNOWN: u32 = 0xD801;
+/// A space that is printed in its own style, like any other symbol.
+const EXACT: u32 = 1 << 31;
 
 impl PartialEq for Cell {
     #[inline]
@@ -258,6 +260,15 @@ impl Cell {
         Self { bg, ..Self::BLANK }
     }
 
+    /// A space whose style is printed with it, though it hides the style.
+    pub(super) fn exact_space(style: Style) -> Self {
+        let cell = Self::new(' ' as u32, style);
+        Self {
+            glyph: cell.glyph | EXACT,
+            ..cell
+        }
+    }
+
     #[inline]
     pub(crate) const fn symbol(self) -> u32 {
         self.glyph & SYMBOL_MASK
@@ -265,7 +276,7 @@ impl Cell {
 
     #[inline]
     pub(crate) const fn attributes(self) -> Attributes {
-        Attributes((self.glyph >> SYMBOL_BITS) as u16)
+        Attributes::from_bits((self.glyph >> SYMBOL_BITS) as u16)
     }
 
     #[inline]

@@ -206,7 +206,12 @@ impl Screen {
     /// Gives blanks among these cells a style that does not show on them.
     pub(crate) fn dress_blanks(&mut self, cells: Range<usize>, style: Style) {
         let blanks = self.cells[cells].iter_mut().filter(|cell| cell.is_blank());
-        blanks.for_each(|cell| *cell = Cell::new(' ' as u32, style));
+        blanks.for_each(|cell| *cell = Cell::exact_space(style));
+    }
+
+    /// Gives a blank a style that does not show on it.
+    pub(crate) fn dress_blank(&mut self, at: usize, style: Style) {
+        self.dress_blanks(at..at + 1, style);
     }
 
     /// Blanks the rests of wide symbols around a cell of one column.

@@ -20,18 +20,35 @@ impl Renderer {
     /// Leaves the planner knowing which rows still differ.
     pub(super) fn scroll_rows(&mut self, wanted: &Screen) {
         self.planner.compare(&self.shown, wanted, &self.touched);
+        self.find_overhangs(wanted);
         if !self.capabilities.scroll || self.careful {
             return;
         }
         for _ in 0..MAX_SCROLLS {
             let from_top = self.capabilities.alternate_screen;
-            let Some(scroll) = self.planner.find_scroll(&self.shown, wanted, from_top) else {
+            let Some(scroll) =
+                self.planner
+                    .find_scroll(&self.shown, wanted, from_top, &self.overhung)
+            else {
                 break;
             };
             self.scroll(scroll);
             self.touched.all();
             self.planner.compare(&self.shown, wanted, &self.touched);
         }
+    }
+
+    /// Finds the rows whose cells symbols stick out into when this frame is drawn.
+    fn find_overhangs(&mut self, wanted: &Screen) {
+        if self.capabilities.have_overhangs() && self.planner.has_changes() {
+            self.overhung.resize(wanted.height().into(), false);
+            wanted.mark_overhangs(&mut self.overhung);
+        }
+    }
+
+    /// Whether symbols stick out into cells of this row, or did so.
+    pub(super) fn is_overhung(&self, y: u16) -> bool {
+        self.overhung.get(usize::from(y)) == Some(&true)
     }
 
     /// Moves rows by deleting lines at one end and inserting them at the other. Within margins unless the
@@ -139,7 +156,7 @@ impl Renderer {
 
     /// Shifts a part of a row if that saves anything; returns the distance, a hint for the row below.
     pub(super) fn shift_row(&mut self, wanted: &Screen, y: u16, hint: i32) -> i32 {
-        if !self.capabilities.shift || self.careful {
+        if !self.capabilities.shift || self.careful || self.is_overhung(y) {
             return 0;
         }
         let found = self

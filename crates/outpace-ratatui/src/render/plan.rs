@@ -33,7 +33,7 @@ pub(crate) struct Planner {
     changes: Vec<Option<u16>>,
     /// Their prices in place.
     prices: Vec<u32>,
-    /// Which rows have cells that are to be left as they are.
+    /// Which rows must not move: they have cells that are to be left as they are, or symbols that stick out.
     fixed: Vec<bool>,
     bands: Vec<(u64, u16)>,
     votes: Vec<u32>,
@@ -139,6 +139,11 @@ impl Planner {
         self.changes[usize::from(y)]
     }
 
+    /// Whether any row differed.
+    pub(crate) fn has_changes(&self) -> bool {
+        self.changes.iter().any(Option::is_some)
+    }
+
     /// How many rows differed, and whether the first changes of some are in another style than those of others.
     pub(crate) fn changed_rows(&self, wanted: &Screen) -> (usize, bool) {
         let changes = self.changes.iter().zip(0..);
@@ -153,12 +158,13 @@ impl Planner {
     }
 
     /// The scroll that saves most, if one is worth it, of rows that have been compared. `from_top` says whether row 0 may take part:
-    /// on the main screen it must not, or the picture would end up in the scrollback.
+    /// on the main screen it must not, or the picture would end up in the scrollback. Rows that are `overhung` take no part.
     pub(crate) fn find_scroll(
         &mut self,
         shown: &Screen,
         wanted: &Screen,
         from_top: bool,
+        overhung: &[bool],
     ) -> Option<Scroll> {
         let height = wanted.height();
         if height < 2 || self.all_blank {
@@ -182,8 +188,11 @@ impl Planner {
             return None;
         }
         self.fixed.clear();
-        self.fixed
-            .extend((0..height).map(|y| wanted.row(y).iter().any(|cell| cell.is_unknown())));
+        let is_fixed = |y: u16| {
+            overhung.get(usize::from(y)) == Some(&true)
+                || wanted.row(y).iter().any(|cell| cell.is_unknown())
+        };
+        self.fixed.extend((0..height).map(is_fixed));
         let mut best = None;
         for _ in 0..3 {
             let (index, &votes) = self

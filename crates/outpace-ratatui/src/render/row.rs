@@ -10,8 +10,16 @@ use crate::model::{
 const SAMPLE: u16 = 5;
 
 impl Renderer {
-    /// Prints the cells that differ in a row, of which the first is at column `first` or behind it.
+    /// Prints the cells that differ in a row, of which the first is at column `first` or behind it. Cells that are right stay untouched
+    /// if symbols stick out into some.
     pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16, first: u16) {
+        let careful = self.careful;
+        self.careful |= self.is_overhung(y);
+        self.draw_cells(wanted, y, first);
+        self.careful = careful;
+    }
+
+    fn draw_cells(&mut self, wanted: &Screen, y: u16, first: u16) {
         let width = usize::from(wanted.width());
         let start = wanted.index(0, y);
         let target = &wanted.cells()[start..start + width];
@@ -56,7 +64,8 @@ impl Renderer {
 
     /// Draws cells that are better not drawn from left to right. Returns how many.
     fn draw_in_colour_order(&mut self, wanted: &Screen, y: u16) -> usize {
-        if !(self.thorough || y % SAMPLE == SAMPLE - 1) || !self.capabilities.any_order {
+        let order_matters = !self.capabilities.any_order || self.is_overhung(y);
+        if !(self.thorough || y % SAMPLE == SAMPLE - 1) || order_matters {
             return 0;
         }
         let pen = match self.encoder.pen() {
@@ -269,13 +278,13 @@ impl Renderer {
     }
 
     /// Whether a cell belongs to a run of bold text that xterm draws by another font if it is not printed at once: because of a symbol
-    /// that the bold font lacks. Of the terminals that repeat ASCII alone, it is one.
+    /// that the bold font lacks.
     fn has_to_be_one_run(&self, target: &[Cell], x: usize) -> bool {
         let style = target[x].style();
         let alike = |cell: &&Cell| cell.style() == style || cell.is_continuation();
         let before = target[..x].iter().rev().take_while(alike);
         let mut run = before.chain(target[x..].iter().take_while(alike));
-        self.capabilities.repeat == Repeat::Ascii && run.any(|cell| cell.may_stick_out())
+        self.capabilities.have_overhangs() && run.any(|cell| cell.may_stick_out())
     }
 
     /// In pictures made of half blocks most of the bytes are colours. If the pen has none of the next cell's

@@ -42,7 +42,7 @@ impl Renderer {
             let shifted = self.stats.rows_shifted;
             hint = self.shift_row(wanted, y, hint);
             let whole = self.stats.rows_shifted == shifted;
-            let style = match may_wait && whole {
+            let style = match may_wait && whole && !self.is_overhung(y) {
                 true => only_style(self.shown.row(y), wanted.row(y), usize::from(first)),
                 false => None,
             };

@@ -74,6 +74,8 @@ pub struct OutpaceBackend {
     /// The cursor's place has been known before.
     ever_placed: bool,
     colors_off: bool,
+    /// Symbols may stick out into blanks, which are then printed whenever they are sent, in their own style.
+    overhangs: bool,
     /// The cells that belong to the application.
     claimed: Claimed,
     /// The viewport seems to be an inline one, since its first call was for the cursor.
@@ -271,6 +273,7 @@ impl OutpaceBackend {
             cursor_known: findings.cursor.is_some(),
             ever_placed: findings.cursor.is_some(),
             colors_off: colors_are_off(),
+            overhangs: capabilities.have_overhangs(),
             claimed,
             guessed_inline: false,
             configured_alternate: capabilities.alternate_screen,

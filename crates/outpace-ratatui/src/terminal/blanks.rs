@@ -12,6 +12,8 @@ pub(super) struct Blanks {
     hidden: Vec<u32>,
     /// Rows in which bold blanks were put since they were last [joined](Self::join_bold).
     bold_rows: Vec<u16>,
+    /// The cells that symbols stick out into, or did so since everything was erased.
+    overhung: Vec<bool>,
 }
 
 /// Not the hidden part of any style: its colour is of no kind.
@@ -34,20 +36,38 @@ impl Blanks {
         }
     }
 
-    /// Notes that a blank was put.
-    pub(super) fn note(&mut self, (columns, rows): (u16, u16), at: usize, style: Style) {
-        let (columns, cells) = (
-            usize::from(columns),
-            usize::from(columns) * usize::from(rows),
-        );
+    /// Follows the screen's size.
+    fn fit(&mut self, (columns, rows): (u16, u16)) {
+        let columns = usize::from(columns);
+        let cells = columns * usize::from(rows);
         if columns != self.columns || cells != self.hidden.len() {
             self.columns = columns;
             self.hidden.clear();
             self.hidden.resize(cells, NONE);
+            self.overhung.clear();
         }
+    }
+
+    /// Notes that a symbol sticks out into a cell, if the screen has it.
+    pub(super) fn overhang(&mut self, size: (u16, u16), at: usize) {
+        self.fit(size);
+        self.overhung.resize(self.hidden.len(), false);
+        if let Some(overhung) = self.overhung.get_mut(at) {
+            *overhung = true;
+        }
+    }
+
+    /// Whether a symbol sticks out into a cell, or did so.
+    pub(super) fn is_overhung(&self, at: usize) -> bool {
+        self.overhung.get(at) == Some(&true)
+    }
+
+    /// Notes that a blank was put.
+    pub(super) fn note(&mut self, size: (u16, u16), at: usize, style: Style) {
+        self.fit(size);
         self.hidden[at] = style.hidden_on_blank();
         if style.attributes.intersects(Attributes::BOLD) {
-            let y = (at / columns) as u16;
+            let y = (at / self.columns) as u16;
             if self.bold_rows.last() != Some(&y) {
                 self.bold_rows.push(y);
             }
@@ -111,6 +131,9 @@ impl Blanks {
     /// Notes that cells are blank, without a style.
     pub(super) fn clear(&mut self, cells: Range<usize>) {
         let end = cells.end.min(self.hidden.len());
+        if cells.start == 0 && end == self.hidden.len() {
+            self.overhung.clear();
+        }
         if cells.start < end {
             self.hidden[cells.start..end].fill(NONE);
         }

@@ -6,7 +6,7 @@ use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::Size;
 
 use super::OutpaceBackend;
-use crate::model::Screen;
+use crate::model::{Screen, Style};
 use crate::terminal::cells::{narrow, style_of};
 
 /// The cells that belong to the application although ratatui never sent them. ratatui takes a viewport to be blank at first, and does
@@ -90,9 +90,33 @@ impl OutpaceBackend {
                 let at = self.screen.put_char(x, y, c, style);
                 let size = (self.screen.width(), self.screen.height());
                 self.blanks.put(size, at, c == ' ', style);
+                if self.overhangs {
+                    self.put_overhang(at, style);
+                }
                 1
             }
             None => self.put_symbol(x, y, cell, symbol),
+        }
+    }
+
+    /// Keeps in mind which cells the symbol of a cell sticks out into. A blank in such a cell is printed whenever it is put, and in its own
+    /// style, as by crossterm's backend.
+    #[inline]
+    fn put_overhang(&mut self, at: usize, style: Style) {
+        let cell = self.screen.cells()[at];
+        if cell.is_blank() {
+            if self.blanks.is_overhung(at) {
+                self.screen.dress_blank(at, style);
+                self.damage.cells(at, at + 1);
+            }
+            return;
+        }
+        let size = (self.screen.width(), self.screen.height());
+        if cell.sticks_out_right() {
+            self.blanks.overhang(size, at + 1);
+        }
+        if cell.sticks_out_below() {
+            self.blanks.overhang(size, at + usize::from(size.0));
         }
     }
 
