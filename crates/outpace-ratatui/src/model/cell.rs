@@ -115,6 +115,12 @@ impl Attributes {
         Self(self.0 | other.0)
     }
 
+    /// The attributes of both sets.
+    #[must_use]
+    pub(crate) const fn common(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+
     /// Those that do not show on a blank, in 6 bits.
     const fn hidden_on_blank(self) -> u32 {
         let bits = self.0 as u32;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::cell::{CONTINUATION, Cell, Color, INTERNED, SYMBOL_MASK, Style};
+use super::cell::{Attributes, CONTINUATION, Cell, INTERNED, SYMBOL_MASK, Style};
 use super::symbols::Symbols;
 
 /// Where the cursor is to be, and whether it shows.
@@ -178,13 +178,7 @@ impl Screen {
         self.break_wide_after(at + width, y);
         self.cells[at] = cell;
         if width > 1 {
-            let tail = Cell::new(
-                CONTINUATION,
-                Style {
-                    bg: style.bg,
-                    ..Style::default()
-                },
-            );
+            let tail = Cell::new(CONTINUATION, cell.style());
             self.cells[at + 1..at + width].fill(tail);
         }
     }
@@ -314,22 +308,22 @@ impl Screen {
     }
 
     /// The cell that replaces the rest of a wide symbol. Beneath an image it must not be drawn.
-    fn left_over(&self, bg: Color) -> Cell {
+    fn left_over(&self, style: Style) -> Cell {
         match self.symbols.has_opaque() {
             true => Cell::UNKNOWN,
-            false => Cell::blank_on(bg),
+            false => Cell::new(' ' as u32, style).canonical(self.half_blocks),
         }
     }
 
     #[cold]
     fn break_wide_before(&mut self, at: usize) {
-        let bg = self.cells[at].bg;
+        let left_over = self.left_over(self.cells[at].style());
         let mut head = at;
         while self.cells[head].is_continuation() && head > 0 {
-            self.cells[head] = self.left_over(bg);
+            self.cells[head] = left_over;
             head -= 1;
         }
-        self.cells[head] = self.left_over(self.cells[head].bg);
+        self.cells[head] = left_over;
         let row_end = (at / usize::from(self.width) + 1) * usize::from(self.width);
         if at + 1 < row_end {
             self.blank_continuations(at + 1, row_end);
@@ -344,18 +338,26 @@ impl Screen {
         }
     }
 
-    /// Blanks the rest of a wide symbol, for which ratatui sends no cell. In a highlighted row it gets the highlight, which then goes
-    /// on to the right; elsewhere the default background.
+    /// Blanks the rest of a wide symbol, for which ratatui sends no cell. In a highlighted row it gets the highlight (a background,
+    /// underlined, reversed), which then goes on to the right; elsewhere it gets the default style.
     #[cold]
     fn blank_continuations(&mut self, from: usize, row_end: usize) {
         let columns = self.cells[from..row_end]
             .iter()
             .take_while(|cell| cell.is_continuation());
         let end = from + columns.count();
-        let bg = self.cells[from].bg;
-        let goes_on = end < row_end && self.cells[end].bg == bg;
-        let bg = if goes_on { bg } else { Color::DEFAULT };
-        let left_over = self.left_over(bg);
+        let highlight = |cell: Cell| {
+            let (bg, attributes) = (cell.bg, cell.attributes());
+            (bg, attributes.common(Attributes::VISIBLE_ON_BLANK))
+        };
+        let rest = self.cells[from];
+        let goes_on = end < row_end && highlight(self.cells[end]) == highlight(rest);
+        let style = if goes_on {
+            rest.style()
+        } else {
+            Style::default()
+        };
+        let left_over = self.left_over(style);
         self.cells[from..end].fill(left_over);
     }
 
@@ -494,12 +496,44 @@ impl Screen {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Color;
 
     fn style(fg: Color, bg: Color) -> Style {
         Style {
             fg,
             bg,
             ..Style::default()
+        }
+    }
+
+    /// ratatui sends no cell for the second half of a wide symbol: found in a selected row of a table.
+    #[test]
+    fn what_a_wide_symbol_leaves_behind_is_highlighted_as_its_row_is() {
+        let plain = Style::default();
+        let underlined = Style {
+            attributes: Attributes::UNDERLINED.union(Attributes::BOLD),
+            ..plain
+        };
+        let reversed = Style {
+            fg: Color::indexed(3),
+            attributes: Attributes::REVERSED,
+            ..plain
+        };
+        for highlight in [
+            underlined,
+            reversed,
+            style(Color::DEFAULT, Color::indexed(4)),
+        ] {
+            for (next, expected) in [(highlight, highlight), (plain, plain)] {
+                let mut screen = Screen::new(8, 1);
+                screen.put(0, 0, "a日", highlight);
+                screen.put(3, 0, "b", next);
+                // The symbol moves to the left by a column.
+                screen.put(0, 0, "日", highlight);
+                assert_eq!(screen.text(2, 0), " ");
+                let blank = Cell::new(' ' as u32, expected).canonical(false);
+                assert_eq!(screen.cells()[2], blank);
+            }
         }
     }
 
