@@ -5,6 +5,7 @@ mod blanks;
 mod cells;
 mod foreign;
 mod options;
+mod panic;
 mod probe;
 mod report;
 mod session;

@@ -1,13 +1,12 @@
 //! Takes the terminal over and gives it back, in one call each, as ratatui's own functions of these names do.
 
 use std::io;
-use std::sync::Once;
 
 use ratatui_core::terminal::{Terminal, TerminalOptions};
 
 use super::backend::OutpaceBackend;
 use super::options::Options;
-use super::session;
+use super::{panic, session};
 use crate::sys;
 
 /// The terminal that [`init`] makes.
@@ -76,9 +75,11 @@ pub fn restore() {
 /// # Errors
 /// If the terminal is gone, or does not read. The error names the frames and bytes that were given up.
 pub fn try_restore() -> io::Result<()> {
-    session::end(
+    let result = session::end(
         "the terminal was given back by outpace_ratatui::restore; init takes it over again",
-    )
+    );
+    panic::wait_for_reports();
+    result
 }
 
 /// Runs an application between [`init`] and [`restore`]. Mirrors `ratatui::run`.
@@ -137,7 +138,7 @@ impl Options {
     }
 
     fn take_over(mut self, options: Option<TerminalOptions>) -> io::Result<DefaultTerminal> {
-        restore_on_panic();
+        panic::give_back_first();
         try_restore()?;
         let terminal = self.target.open()?;
         session::begin(terminal.try_clone()?, options.is_none())?;
@@ -159,20 +160,4 @@ impl Options {
         }
         made
     }
-}
-
-fn restore_on_panic() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let previous = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |info| {
-            let thread = std::thread::current();
-            let name = thread.name().unwrap_or("without a name");
-            // The panic is reported, not an error of giving the terminal back.
-            let _ = session::end(&format!(
-                "the terminal was given back because the thread `{name}` panicked"
-            ));
-            previous(info);
-        }));
-    });
 }

@@ -339,3 +339,11 @@ fn a_panic_in_another_thread_gives_the_terminal_back_and_drawing_says_so() {
     assert!(screen.contains("the message of the panic"), "{screen}");
     assert!(screen.contains("`helper` panicked"), "{screen}");
 }
+
+#[test]
+fn an_application_that_cannot_draw_any_more_ends_after_the_message_of_the_panic() {
+    let mut session = Session::start("another panics, and reports slowly");
+    session.wait_for_end();
+    session.wait_for("the message of the panic");
+    session.assert_given_back();
+}

@@ -58,6 +58,7 @@ fn program() {
         Ok("opens on a stalled terminal") => opens_on_a_stalled_terminal(),
         Ok("leaves by stdout") => leaves_by_stdout().unwrap(),
         Ok("another panics") => another_panics(),
+        Ok("another panics, and reports slowly") => another_reports_slowly(),
         Ok("editor") => editor().unwrap(),
         Ok("printed before") => printed_before().unwrap(),
         Ok("talks") => match std::panic::catch_unwind(talks) {
@@ -304,6 +305,20 @@ fn another_panics() {
     let error = terminal.draw(draw).unwrap_err();
     drop(terminal);
     println!("drawing says: {error}");
+}
+
+/// Another thread panics, whose report takes longer than this one takes to find that it cannot draw, and to end by that.
+fn another_reports_slowly() {
+    std::panic::set_hook(Box::new(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        println!("the message of the panic");
+    }));
+    let mut terminal = outpace_ratatui::init();
+    let helper = std::thread::spawn(|| panic!("for the hook"));
+    while terminal.draw(|_| ()).is_ok() {}
+    // It does not wait for the thread.
+    drop(helper);
+    std::process::exit(0);
 }
 
 /// Gives the terminal back for another program, and takes it over again, many times.

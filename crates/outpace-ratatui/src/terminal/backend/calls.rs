@@ -13,7 +13,7 @@ use crate::model::{Cursor, Screen};
 use crate::present::Scrolling;
 use crate::sys;
 use crate::terminal::cells::{apart, colors_are_off, narrow};
-use crate::terminal::{probe, session};
+use crate::terminal::{panic, probe, session};
 
 impl Backend for OutpaceBackend {
     type Error = io::Error;
@@ -211,6 +211,7 @@ impl Backend for OutpaceBackend {
         if self.in_frame {
             self.in_frame = false;
             if let Some(reason) = self.closer.reason() {
+                panic::wait_for_reports();
                 return Err(io::Error::new(io::ErrorKind::NotConnected, reason));
             }
             self.frames_drawn += 1;
