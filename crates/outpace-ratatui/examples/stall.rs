@@ -103,6 +103,7 @@ mod linux {
         let (_emulator, program) = terminal()?;
         let (_inline_emulator, inline_program) = terminal()?;
         let (_talking_emulator, talking_program) = terminal()?;
+        let (_cooked_emulator, cooked_program) = terminal()?;
         rustix::stdio::dup2_stdout(&program)?;
         let mut clock = Clock::default();
         let mut screen = outpace_ratatui::try_init()?;
@@ -111,6 +112,8 @@ mod linux {
         let viewport = Viewport::Inline(3);
         let mut inline = Terminal::with_options(backend, TerminalOptions { viewport })?;
         let mut transcript = Transcript::open(&talking_program)?;
+        // The other one is in raw mode.
+        let mut cooked = Terminal::new(OutpaceBackend::open(&cooked_program, Options::default())?)?;
         let start = Instant::now();
         let mut number = 0;
         while start.elapsed() < seconds {
@@ -128,6 +131,12 @@ mod linux {
                     screen.draw(|frame| picture(frame, number)).map(|_| ())
                 })?;
             }
+            clock.time("draw, not raw", || {
+                cooked.draw(|frame| picture(frame, number)).map(|_| ())
+            })?;
+            clock.time("command, not raw", || {
+                execute!(cooked.backend_mut(), SetTitle(number))
+            })?;
             clock.time("insert_before", || {
                 inline.insert_before(1, |buffer| {
                     buffer.set_string(0, 0, format!("line {number}"), Style::new());
@@ -152,6 +161,7 @@ mod linux {
             let _ = outpace_ratatui::try_restore();
         });
         clock.time("leaving, inline", || drop(inline));
+        clock.time("leaving, not raw", || drop(cooked));
         clock.time("leaving, transcript", || drop(transcript));
         eprintln!(
             "{:22}{:>8}{:>14}{:>14}",
