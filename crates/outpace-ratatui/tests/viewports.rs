@@ -225,3 +225,20 @@ fn a_transcript_outlives_a_terminal_of_one_cell() {
         }
     }
 }
+
+/// dua does so when it is continued after Ctrl-Z.
+#[test]
+fn an_application_that_has_ratatui_forget_its_last_frame_gets_everything_drawn_again() {
+    for text in ["some words", "日本 ☂️ e\u{301}"] {
+        let mut session = Session::new(Size::new(20, 3), Viewport::Fullscreen);
+        session.draw(text);
+        let before = session.rows();
+        // Another program has used the screen.
+        session.emulator.process(b"\x1b[H\x1b[J");
+        session.draw(text);
+        assert_ne!(session.rows(), before, "nothing has changed");
+        session.terminal.swap_buffers();
+        session.draw(text);
+        assert_eq!(session.rows(), before);
+    }
+}

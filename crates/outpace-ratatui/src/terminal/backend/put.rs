@@ -87,11 +87,15 @@ impl OutpaceBackend {
         match narrow(symbol).filter(|_| plain) {
             Some(c) => {
                 let style = style_of(cell, self.colors_off);
+                let before = self.screen.cells()[self.screen.index(x, y)];
                 let at = self.screen.put_char(x, y, c, style);
+                if before == self.screen.cells()[at] && c != ' ' {
+                    self.sent_again(at..at + 1);
+                }
                 let size = (self.screen.width(), self.screen.height());
                 self.blanks.put(size, at, c == ' ', style);
                 if self.overhangs {
-                    self.put_overhang(at, style);
+                    self.put_overhang(at, c == ' ', style);
                 }
                 1
             }
@@ -99,13 +103,20 @@ impl OutpaceBackend {
         }
     }
 
+    /// Draws cells again that ratatui has sent before. It does so only after its last frame has been forgotten, as an application
+    /// has it do after output of others: by `Terminal::swap_buffers`, if not by `clear`.
+    #[cold]
+    fn sent_again(&mut self, cells: Range<usize>) {
+        self.damage.cells(cells.start, cells.end);
+    }
+
     /// Keeps in mind which cells the symbol of a cell sticks out into. A blank in such a cell is printed whenever it is put, and in its own
     /// style, as by crossterm's backend.
     #[inline]
-    fn put_overhang(&mut self, at: usize, style: Style) {
+    fn put_overhang(&mut self, at: usize, is_space: bool, style: Style) {
         let cell = self.screen.cells()[at];
         if cell.is_blank() {
-            if self.blanks.is_overhung(at) {
+            if is_space && self.blanks.is_overhung(at) {
                 self.screen.dress_blank(at, style);
                 self.damage.cells(at, at + 1);
             }
@@ -135,17 +146,19 @@ impl OutpaceBackend {
                 .cover(self.screen.width(), at, rows_of_picture(symbol));
         }
         let style = style_of(cell, self.colors_off);
+        let at = self.screen.index(x, y);
+        let before = self.screen.cells()[at];
         self.screen.put_symbol(x, y, symbol, width, style);
         let size = (self.screen.width(), self.screen.height());
-        let at = self.screen.index(x, y);
         match symbol {
             // Among pictures only a cell that was put is known to be blank.
             " " if self.opaque_seen => self.blanks.note(size, at, style),
             _ => self.blanks.put(size, at, symbol == " ", style),
         }
-        if self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
+        let is_same = before == self.screen.cells()[at] && symbol != " ";
+        if self.opaque_seen || is_same || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
-            self.damage.cells(at, at + columns);
+            self.sent_again(at..at + columns);
         }
         width
     }
