@@ -271,6 +271,7 @@ fn errors_are_those_of_std_and_come_once() {
         "#,
     );
     assert_eq!(ours, theirs);
+    assert!(theirs.len() >= 10, "{theirs:#?}");
     let [ours, theirs] = said_of(
         "moves",
         r#"

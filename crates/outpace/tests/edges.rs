@@ -287,10 +287,10 @@ fn forgotten_messages_and_guards_do_no_harm() {
 
 #[test]
 fn flush_until_gives_up_at_its_deadline_although_the_reader_goes_on() {
-    const PENDING: usize = 1 << 20;
+    const PENDING: usize = 16 << 20;
     let (stream, mut reader) = piped(Buffering::Block { capacity: PENDING });
     (&stream).write_all(&vec![b'x'; PENDING]).unwrap();
-    let arrived = AtomicUsize::new(0);
+    let (arrived, done) = (AtomicUsize::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         scope.spawn(|| {
             loop {
@@ -298,19 +298,22 @@ fn flush_until_gives_up_at_its_deadline_although_the_reader_goes_on() {
                     0 => break,
                     read => arrived.fetch_add(read, Ordering::Relaxed),
                 };
-                thread::sleep(Duration::from_millis(20));
+                if !done.load(Ordering::Relaxed) {
+                    thread::sleep(Duration::from_millis(20));
+                }
             }
         });
-        // Until the reader has made progress during a call: it takes seconds for everything.
+        // Until the reader has made progress during a call: it takes longer than the limit for everything.
         loop {
             let before = arrived.load(Ordering::Relaxed);
             let soon = Instant::now() + Duration::from_millis(50);
-            let error = stream.flush_until(soon).expect_err("it reads for seconds");
+            let error = stream.flush_until(soon).expect_err("it reads for long");
             assert_eq!(error.kind(), ErrorKind::TimedOut);
             if before > 0 && arrived.load(Ordering::Relaxed) > before {
                 break;
             }
         }
+        done.store(true, Ordering::Relaxed);
         drop(stream);
     });
     assert_eq!(arrived.into_inner(), PENDING);

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use crate::support::{
-    Program, Reader, Terminal, assert_same, list, skip, wait_to_go_on, wait_until,
+    LIMIT, Program, Reader, Terminal, assert_same, list, skip, wait_to_go_on, wait_until,
 };
 use outpace::{Buffering, GapMarker, Overflow};
 use std::io::{self, Write};
@@ -186,8 +186,8 @@ fn print_in_background() {
     own_the_terminal();
     let job = in_background(|| {
         print_lines();
-        // It is the helper that writes what is pending, if it may.
-        std::thread::sleep(Duration::from_secs(30));
+        // Longer than the test waits: only the helper can write the pending lines.
+        std::thread::sleep(2 * LIMIT);
     });
     assert_eq!(stopped_or_ended(job), -libc::SIGTTOU);
     outpace::raw::stderr().write_all(b"stopped").unwrap();
@@ -225,7 +225,7 @@ fn end_in_background() {
         print_lines();
         // SAFETY: always sound.
         unsafe { libc::raise(libc::SIGTERM) };
-        std::thread::sleep(Duration::from_secs(30));
+        std::thread::sleep(2 * LIMIT);
     });
     let status = stopped_or_ended(job);
     // SAFETY: the job is this process's child.

@@ -346,9 +346,10 @@ fn what_the_table_says_may_be_refused_costs_no_output() {
             }
         }
     }
-    if cases.is_empty() {
+    if number("write").is_none() {
         skip("the table has the names of x86-64");
     }
+    assert!(cases.len() > 20, "{cases:?}");
     in_parallel(cases, |(number, moment, buffering)| {
         let program = Program::new(refused_any).argument(number).argument(moment);
         let finished = program.buffering(buffering).run(To::Pipe);

@@ -84,9 +84,10 @@ fn what_a_task_has_written_arrives_however_the_program_ends() {
         assert_same(&finished.stdout, expected.as_bytes());
         // The reader does not read until the program only waits for it.
         let (running, reader) = Program::new(ends_at_once).argument(which).start_unread();
+        running.wait_until_asleep();
         reader.resume();
-        assert_same(&reader.all(), expected.as_bytes());
-        running.finish();
+        let finished = running.finish().succeeded();
+        assert_same(&finished.stdout, expected.as_bytes());
     }
 }
 

@@ -382,8 +382,15 @@ fn tasks(process: &str) -> impl Iterator<Item = PathBuf> + use<> {
 }
 
 /// The text of a file of `/proc`; empty if the thread has ended.
+#[track_caller]
 fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_default()
+    match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if [Some(libc::ENOENT), Some(libc::ESRCH)].contains(&error.raw_os_error()) => {
+            String::new()
+        }
+        Err(error) => panic!("{}: {error}", path.display()),
+    }
 }
 
 /// Whether a thread with this `/proc/PID/task/TID/syscall` sleeps without an end: in a call that has no time limit, or is no
