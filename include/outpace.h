@@ -14,11 +14,12 @@
  * Link with liboutpace_c (pkg-config outpace). C99 or later, C++11 or later; outpace.hpp has an std::ostream.
  *
  * A stream is a queue of bytes with a drain; its buffering says when the drain runs, and on whose thread. Standard output
- * is OUTPACE_PROMPT on a terminal, pipe or socket: as fast as a block, as timely as a line. Nothing is lost at exit or at
+ * is OUTPACE_PROMPT on a terminal, pipe or socket: as fast as a block, as timely as a line. No output is lost at exit or at
  * return from main. C's stdio and outpace do not wait for each other: where both write to one descriptor, call
  * outpace_flush before printf, and fflush before outpace.
  *
- * Functions that return int return 0, or an error number of errno.h (EINVAL for NULL, which no other function takes).
+ * Functions that return int return 0, or an error number of errno.h (EINVAL for NULL, which no other function takes), except
+ * outpace_fd.
  * Writing to a standard output that was closed when the program began is an error (EBADF); after outpace_init it is the null
  * device; writes to a standard error that was closed are lost. SIGPIPE, as for write(2), is the program's to ignore.
  * Any thread may use any stream; a guard belongs to the thread that locked it. OUTPACE_STDOUT and OUTPACE_STDERR in the
@@ -109,7 +110,7 @@ int outpace_flush_within(const outpace_stream *stream, uint64_t milliseconds);
  * question is seen whatever the buffering. */
 int outpace_flush_before_read(const outpace_stream *stream, int fd);
 
-/* The number of a stream's descriptor. */
+/* The number of a stream's descriptor; -1 for NULL. */
 int outpace_fd(const outpace_stream *stream);
 
 /* One message. */

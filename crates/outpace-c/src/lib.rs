@@ -12,7 +12,7 @@ use outpace::ffi::{self, Appender};
 use outpace::{Buffering, Overflow, Stream};
 use std::ffi::{CStr, OsStr, c_char, c_int};
 use std::io::{self, Write};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, Instant};
 use std::{ptr, slice};
@@ -94,21 +94,6 @@ fn errno(error: &io::Error) -> c_int {
 
 fn status(result: io::Result<()>) -> c_int {
     result.map_or_else(|error| errno(&error), |()| 0)
-}
-
-/// The default buffering of standard output for the file of `fd`.
-fn default_for(fd: c_int) -> Buffering {
-    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: `status` is valid for writes, and is read only where the system has filled it.
-    let is_file = unsafe {
-        libc::fstat(fd, status.as_mut_ptr()) == 0
-            && status.assume_init().st_mode & libc::S_IFMT == libc::S_IFREG
-    };
-    if is_file {
-        Buffering::block()
-    } else {
-        Buffering::prompt()
-    }
 }
 
 /// The library panics above this.
@@ -242,7 +227,8 @@ pub unsafe extern "C" fn outpace_open(
     // SAFETY: the caller's promise.
     let chosen = match unsafe { buffering.as_ref() } {
         Some(buffering) => buffering.read(),
-        None => Some(default_for(fd)),
+        // SAFETY: open, as checked above.
+        None => ffi::default_buffering(unsafe { BorrowedFd::borrow_raw(fd) }).ok(),
     };
     let Some(buffering) = chosen.filter(|_| !stream.is_null()) else {
         return libc::EINVAL;

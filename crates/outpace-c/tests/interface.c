@@ -226,6 +226,23 @@ static void null_is_no_crash(void) {
     assert(outpace_buffering_from(NULL, &buffering) == EINVAL && outpace_buffering_from("line", NULL) == EINVAL);
 }
 
+/* NULL stands for what standard output would have there: blocks to a file and the null device, else lines at once. */
+static void the_default_is_that_of_standard_output(void) {
+    int ends[2], i;
+    assert(pipe(ends) == 0);
+    int fds[3] = {file(), open("/dev/null", O_WRONLY), ends[1]};
+    for (i = 0; i < 3; i++) {
+        const outpace_stream *stream = NULL;
+        outpace_stats stats;
+        assert(outpace_open(fds[i], NULL, &stream) == 0 && stream);
+        outpace_puts(stream, "a line");
+        outpace_get_stats(stream, &stats);
+        assert(stats.bytes_queued == (i < 2 ? 7u : 0u));
+        assert(outpace_close(stream) == 0);
+    }
+    close(ends[0]);
+}
+
 /* Only if the program would have to wait. */
 static void a_question_is_drained_before_a_read_that_waits(void) {
     int fd = file(), ends[2];
@@ -296,6 +313,7 @@ int main(int argc, char **argv) {
     messages_of_threads_are_whole();
     errors_are_returned();
     null_is_no_crash();
+    the_default_is_that_of_standard_output();
     a_question_is_drained_before_a_read_that_waits();
     a_full_pipe_does_not_keep_a_background();
     outpace_puts(outpace_stderr(), "interface.c: all is well");

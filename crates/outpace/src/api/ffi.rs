@@ -10,9 +10,8 @@ use crate::stream::buffering::MAX_CAPACITY;
 use crate::stream::cursor::SharedCursor;
 use crate::stream::engine::Engine;
 use crate::sync::lock::Entry;
-use std::alloc::{Layout, handle_alloc_error, realloc};
 use std::mem::ManuallyDrop;
-use std::ptr;
+use std::{ptr, slice};
 
 /// A guard, and where its holder appends. It must not be moved, because it may point to itself.
 #[repr(C)]
@@ -26,7 +25,7 @@ pub struct Appender {
     /// The stream's cursor, or `idle`, so that the holder asks about each message.
     cursor: *const SharedCursor,
     idle: Idle,
-    /// Memory of its own for messages that do not fit, or that must not be built in the stream.
+    /// Memory of its own for messages that do not fit, or that must not be built in the stream: the parts of a `Vec`.
     own: *mut u8,
     own_room: usize,
     guard: Storage,
@@ -57,6 +56,13 @@ const _: () = {
 
 /// The least size of `own`, in bytes.
 const OWN: usize = 1 << 10;
+
+/// The default buffering of standard output for the file of `fd`.
+#[cfg(unix)]
+pub fn default_buffering(fd: std::os::fd::BorrowedFd<'_>) -> std::io::Result<crate::Buffering> {
+    let (destination, _) = crate::sys::Output::new(fd)?.destination();
+    Ok(crate::Buffering::for_destination(destination).clone())
+}
 
 /// Makes writing to standard output an error if its descriptor is closed, as in C's stdio. In a Rust program such bytes
 /// count as written, as in std.
@@ -98,7 +104,17 @@ impl Appender {
 
     /// Whether the message is in memory of its own.
     fn is_apart(&self) -> bool {
-        !self.own.is_null() && self.start == self.own
+        self.own_room > 0 && self.start == self.own
+    }
+
+    /// Its own memory, of which `filled` bytes have been written.
+    ///
+    /// # Safety
+    ///
+    /// The caller stores the parts again if the memory grows, and drops it at most once.
+    unsafe fn own_memory(&self, filled: usize) -> ManuallyDrop<Vec<u8>> {
+        // SAFETY: the parts of a `Vec`, an empty one at first.
+        ManuallyDrop::new(unsafe { Vec::from_raw_parts(self.own, filled, self.own_room) })
     }
 }
 
@@ -118,7 +134,7 @@ pub unsafe fn enter(guard: Guard<'_>, this: *mut Appender) {
     // fields before they are read.
     unsafe {
         (&raw mut (*this).idle).write(idle);
-        (&raw mut (*this).own).write(ptr::null_mut());
+        (&raw mut (*this).own).write(ptr::dangling_mut());
         (&raw mut (*this).own_room).write(0);
         (&raw mut (*this).guard).cast::<Guard<'_>>().write(guard);
         Appender::refresh(this);
@@ -146,31 +162,16 @@ pub unsafe fn room(this: &mut Appender, bytes: usize) {
             }
         }
     }
-    let wanted = filled.saturating_add(bytes);
-    let apart = this.is_apart();
-    if wanted > this.own_room {
-        let size = wanted.max(OWN).max(this.own_room.saturating_mul(2));
-        let layout = Layout::array::<u8>(size);
-        let memory = match &layout {
-            // SAFETY: not of size 0; `own` is null or was made so, with this size.
-            Ok(layout) => unsafe {
-                if this.own.is_null() {
-                    std::alloc::alloc(*layout)
-                } else {
-                    let old = Layout::array::<u8>(this.own_room).expect("it was made so");
-                    realloc(this.own, old, size)
-                }
-            },
-            Err(_) => ptr::null_mut(),
-        };
-        if memory.is_null() {
-            handle_alloc_error(layout.unwrap_or(Layout::new::<u8>()));
+    // SAFETY: entered; the message's bytes have been written, and do not overlap the memory if they are not in it.
+    unsafe {
+        let apart = this.is_apart();
+        let mut memory = this.own_memory(if apart { filled } else { 0 });
+        if !apart {
+            memory.reserve(filled.saturating_add(bytes).max(OWN));
+            memory.extend_from_slice(slice::from_raw_parts(this.start, filled));
         }
-        (this.own, this.own_room) = (memory, size);
-    }
-    if !apart {
-        // SAFETY: both are valid for `filled` bytes, and do not overlap.
-        unsafe { ptr::copy_nonoverlapping(this.start, this.own, filled) };
+        memory.reserve(bytes);
+        (this.own, this.own_room) = (memory.as_mut_ptr(), memory.capacity());
     }
     this.start = this.own;
     this.at = this.own.wrapping_add(filled);
@@ -195,7 +196,7 @@ pub unsafe fn ask(this: &mut Appender) {
             guard.cursor.next = guard.engine.cursor.published();
         }
         if apart {
-            let message = std::slice::from_raw_parts(start, at.addr() - start.addr());
+            let message = slice::from_raw_parts(start, at.addr() - start.addr());
             guard.append(message);
         } else if in_place {
             let answer = guard.engine.after_message();
@@ -211,12 +212,11 @@ pub unsafe fn ask(this: &mut Appender) {
 ///
 /// `this` has been entered, by this thread, and not left. No message is begun.
 pub unsafe fn leave(this: &mut Appender) {
-    if !this.own.is_null() {
-        let layout = Layout::array::<u8>(this.own_room).expect("it was made so");
-        // SAFETY: allocated with this layout.
-        unsafe { std::alloc::dealloc(this.own, layout) };
-    }
-    // SAFETY: entered; read once.
-    let guard = unsafe { ManuallyDrop::take(&mut this.guard.guard) };
+    // SAFETY: entered; both are taken once.
+    let (memory, guard) = unsafe {
+        let memory = ManuallyDrop::into_inner(this.own_memory(0));
+        (memory, ManuallyDrop::take(&mut this.guard.guard))
+    };
+    drop(memory);
     guard.leave();
 }
