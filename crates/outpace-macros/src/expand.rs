@@ -21,7 +21,7 @@
 //! and lints.
 
 use crate::destination::{Form, after_comma};
-use crate::input::{Given, awaits, bare, settled, split};
+use crate::input::{Given, awaits, bare, delimited, split};
 use crate::literal::string_value;
 use crate::out::Out;
 use crate::template::{Argument, Count, Part, Placeholder, parse};
@@ -79,7 +79,7 @@ impl Expansion {
         let call = match read {
             Some(message) => message.bind(out, |out| message.print(out, function)),
             None => {
-                let borrowed = [out.punct('&'), out.format_args(settled(input))];
+                let borrowed = [out.punct('&'), out.format_args(delimited(input))];
                 let borrowed = borrowed.into_iter().collect::<TokenStream>();
                 let placeholders =
                     borrowed_list(out, std::iter::once(out.call("formatted", borrowed)));
@@ -107,8 +107,8 @@ impl Expansion {
             return out.std(if self.newline { "writeln" } else { "write" }, input);
         }
         let destination = arguments.remove(0).into_iter().collect();
-        let destination: Vec<TokenTree> = settled(destination).into_iter().collect();
-        let format = settled(after_comma(input));
+        let destination: Vec<TokenTree> = delimited(destination).into_iter().collect();
+        let format = delimited(after_comma(input));
         let form = Form::of(&destination);
         let message = match form {
             Form::Other => None,
@@ -117,15 +117,11 @@ impl Expansion {
         let Some(message) = message else {
             let arguments = match self.newline {
                 false => out.format_args(format),
-                true if format.is_empty() => out.format_args(out.string("\n", Span::mixed_site())),
+                true if format.is_empty() => out.format_args(out.string("\n")),
                 true => out.format_args(
-                    [
-                        out.string("{}\n", Span::mixed_site()),
-                        out.punct(','),
-                        out.format_args(format),
-                    ]
-                    .into_iter()
-                    .collect::<TokenStream>(),
+                    [out.string("{}\n"), out.punct(','), out.format_args(format)]
+                        .into_iter()
+                        .collect::<TokenStream>(),
                 ),
             };
             return out.method(out.operand(destination), "write_fmt", arguments);
@@ -305,7 +301,7 @@ impl Message {
         let print = match function {
             "print" if self.is_short(&texts, SHORT, "") => format!("print{}", texts.len() - 1),
             "print" if self.is_short(&texts, 1, "?") => "print_debug1".to_string(),
-            _ => return out.call(function, self.any(out, &texts)),
+            _ => return out.call(function, self.texts_and_arguments(out, &texts)),
         };
         let values = self
             .placeholders()
@@ -315,10 +311,10 @@ impl Message {
     }
 
     /// `SmallMessage(b"…", (value(a), …))`, or `MessageArgs { texts: b"…", arguments: &[if_display(a), …] }`, or `Literal("…")`
-    fn whole(&self, out: &Out) -> TokenTree {
+    fn expression(&self, out: &Out) -> TokenTree {
         let texts = self.texts();
         if let Some(text) = Self::only_text(&texts) {
-            return out.call("Literal", literal(out, text));
+            return out.call("Literal", out.string(text));
         }
         if !self.is_short(&texts, SHORT, "") {
             let placeholders = self
@@ -339,7 +335,7 @@ impl Message {
     }
 
     /// `b"…", &[display(&(…)), …]`
-    fn any(&self, out: &Out, texts: &[String]) -> TokenStream {
+    fn texts_and_arguments(&self, out: &Out, texts: &[String]) -> TokenStream {
         [encoded(texts), out.punct(',')]
             .into_iter()
             .chain(borrowed_list(
@@ -372,7 +368,7 @@ impl Message {
         let mut parameters = self.reference(out, placeholder.argument.index());
         if function == "display_simple" || function.ends_with("_as") {
             parameters.extend([out.punct(',')]);
-            parameters.extend(self.braces(out, placeholder));
+            parameters.extend(self.packed_spec(out, placeholder));
         }
         if function.ends_with("_as") {
             parameters.extend([
@@ -401,7 +397,7 @@ impl Message {
     }
 
     /// `PackedSpec(…)`, in outpace's encoding, with `.width(…)` and `.precision(…)` if these are arguments.
-    fn braces(&self, out: &Out, placeholder: &Placeholder) -> TokenStream {
+    fn packed_spec(&self, out: &Out, placeholder: &Placeholder) -> TokenStream {
         let align = match placeholder.align {
             None => 0,
             Some('<') => 1,
@@ -425,9 +421,9 @@ impl Message {
             }
         }
         let bits = TokenTree::Literal(Literal::u64_unsuffixed(bits));
-        let braces = out.call("PackedSpec", bits).into();
-        given.into_iter().fold(braces, |braces, (name, index)| {
-            out.method(braces, name, self.place(out, index))
+        let spec = out.call("PackedSpec", bits).into();
+        given.into_iter().fold(spec, |spec, (name, index)| {
+            out.method(spec, name, self.place(out, index))
         })
     }
 
@@ -438,7 +434,7 @@ impl Message {
             arguments.push(self.place(out, index));
             arguments.len() - 1
         });
-        arguments.insert(0, out.string(&text, Span::mixed_site()));
+        arguments.insert(0, out.string(&text));
         out.format_args(out.separated(arguments.into_iter().map(Into::into)))
     }
 
@@ -448,7 +444,7 @@ impl Message {
             Part::Text(text) => text.replace('{', "{{").replace('}', "}}"),
             Part::Placeholder(placeholder) => placeholder.rebuilt(|index| index),
         });
-        let text = out.string(&text.collect::<String>(), Span::mixed_site());
+        let text = out.string(&text.collect::<String>());
         let places = (0..self.arguments.len()).map(|index| self.place(out, index));
         out.format_args(out.separated(std::iter::once(text).chain(places).map(Into::into)))
     }
@@ -458,12 +454,12 @@ impl Message {
         // The arguments are named twice.
         self.bound = true;
         self.bind(out, |out| {
-            let kind = out.plain("__outpace_kind");
+            let target = out.plain("__outpace_target");
             let message = out.plain("__outpace_message");
-            // `kind.__outpace_is(&destination)`, which never runs: it infers the type.
+            // `target.__outpace_is(&destination)`, which never runs: it infers the type.
             let borrowed = [out.punct('&'), out.parentheses(destination.clone())];
             let is = out.method(
-                kind.clone().into(),
+                target.clone().into(),
                 "__outpace_is",
                 borrowed.into_iter().collect::<TokenStream>(),
             );
@@ -481,33 +477,27 @@ impl Message {
                 TokenStream::new(),
             );
             let choice = out.method(
-                kind.clone().into(),
+                target.clone().into(),
                 "__outpace_choose",
-                out.separated(
-                    [
-                        [out.punct('&'), message.clone()].into_iter().collect(),
-                        out.format_args(
-                            [out.string("{}", Span::mixed_site()), out.punct(',')]
-                                .into_iter()
-                                .chain(adapter)
-                                .collect::<TokenStream>(),
-                        )
-                        .into(),
-                        self.all_formatted(out).into(),
-                    ]
-                    .into_iter(),
-                ),
+                out.separated([
+                    [out.punct('&'), message.clone()].into_iter().collect(),
+                    out.format_args(
+                        [out.string("{}"), out.punct(',')]
+                            .into_iter()
+                            .chain(adapter)
+                            .collect::<TokenStream>(),
+                    )
+                    .into(),
+                    self.all_formatted(out).into(),
+                ]),
             );
             let write = out.method(destination.clone(), "write_fmt", choice);
             let body = out.braces(look.into_iter().chain(write).collect());
-            let names = out.list([kind.into(), message.into()].into_iter());
-            let values = out.list(
-                [
-                    out.call("write_target", TokenStream::new()).into(),
-                    out.call("Opaque", self.whole(out)).into(),
-                ]
-                .into_iter(),
-            );
+            let names = out.list([target.into(), message.into()]);
+            let values = out.list([
+                out.call("write_target", TokenStream::new()).into(),
+                out.call("Opaque", self.expression(out)).into(),
+            ]);
             out.grouped(out.match_one(values.into(), names.into(), body.into()))
         })
     }
@@ -537,11 +527,6 @@ fn encoded(texts: &[String]) -> TokenTree {
     TokenTree::Literal(Literal::byte_string(&bytes))
 }
 
-/// A text without arguments.
-fn literal(out: &Out, text: &str) -> TokenTree {
-    out.string(text, Span::mixed_site())
-}
-
 /// `print_literal(b"text\0\0…", 4)`, or a call with the unchanged text.
 fn print_literal(out: &Out, function: &str, text: &str) -> TokenTree {
     /// As in outpace.
@@ -557,8 +542,8 @@ fn print_literal(out: &Out, function: &str, text: &str) -> TokenTree {
             let parameters = parameters.into_iter().map(Into::into);
             out.call("print_literal", out.separated(parameters))
         }
-        "print" => out.call("print_long_literal", literal(out, text)),
-        _ => out.call(&format!("{function}_literal"), literal(out, text)),
+        "print" => out.call("print_long_literal", out.string(text)),
+        _ => out.call(&format!("{function}_literal"), out.string(text)),
     }
 }
 

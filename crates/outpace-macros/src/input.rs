@@ -145,7 +145,7 @@ impl Given {
         let span = (value.first()?.span(), value.last()?.span());
         Some(Given {
             name,
-            value: settled(value.into_iter().collect()),
+            value: delimited(value.into_iter().collect()),
             span,
         })
     }
@@ -182,21 +182,21 @@ pub(crate) fn awaits(expression: TokenStream) -> bool {
 /// `macro_rules` passes on a `$x:expr` or the like as a group without delimiters, which is lost when a procedural macro
 /// writes the tokens: `$x * 2` with `1 + 1` for `$x` would become `1 + 1 * 2`. Such groups get delimiters here, except
 /// where they are not needed. Groups inside other groups stay unchanged.
-pub(crate) fn settled(tokens: TokenStream) -> TokenStream {
+pub(crate) fn delimited(tokens: TokenStream) -> TokenStream {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     if tokens.len() < 2 {
         // It gets parentheses later.
         return tokens.into_iter().collect();
     }
-    let mut settled = Vec::with_capacity(tokens.len());
+    let mut delimited = Vec::with_capacity(tokens.len());
     let mut rest = tokens.into_iter().peekable();
     while let Some(token) = rest.next() {
         let TokenTree::Group(group) = &token else {
-            settled.push(token);
+            delimited.push(token);
             continue;
         };
         if group.delimiter() != Delimiter::None || holds_together(group.stream()) {
-            settled.push(token);
+            delimited.push(token);
             continue;
         }
         let is_path = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ':' && punct.spacing() == Spacing::Joint);
@@ -205,16 +205,16 @@ pub(crate) fn settled(tokens: TokenStream) -> TokenStream {
             let [mut open, mut close] = ['<', '>'].map(|c| Punct::new(c, Spacing::Alone));
             open.set_span(group.span());
             close.set_span(group.span());
-            settled.push(TokenTree::Punct(open));
-            settled.extend(group.stream());
-            settled.push(TokenTree::Punct(close));
+            delimited.push(TokenTree::Punct(open));
+            delimited.extend(group.stream());
+            delimited.push(TokenTree::Punct(close));
         } else {
             let mut parentheses = Group::new(Delimiter::Parenthesis, group.stream());
             parentheses.set_span(group.span().resolved_at(Span::mixed_site()));
-            settled.push(TokenTree::Group(parentheses));
+            delimited.push(TokenTree::Group(parentheses));
         }
     }
-    settled.into_iter().collect()
+    delimited.into_iter().collect()
 }
 
 /// Whether tokens keep their meaning beside others: a single one, a lifetime, a path, or a macro's call.

@@ -20,7 +20,7 @@ impl Out {
         }
     }
 
-    pub(crate) fn ident(&self, name: &str, span: Span) -> TokenTree {
+    fn ident(&self, name: &str, span: Span) -> TokenTree {
         TokenTree::Ident(Ident::new(name, span))
     }
 
@@ -56,9 +56,9 @@ impl Out {
             .collect()
     }
 
-    pub(crate) fn string(&self, text: &str, span: Span) -> TokenTree {
+    pub(crate) fn string(&self, text: &str) -> TokenTree {
         let mut literal = Literal::string(text);
-        literal.set_span(self.own.located_at(span));
+        literal.set_span(self.own.located_at(Span::mixed_site()));
         TokenTree::Literal(literal)
     }
 
@@ -110,14 +110,15 @@ impl Out {
     }
 
     /// The items, each followed by a comma.
-    pub(crate) fn separated(&self, items: impl Iterator<Item = TokenStream>) -> TokenStream {
+    pub(crate) fn separated(&self, items: impl IntoIterator<Item = TokenStream>) -> TokenStream {
         items
+            .into_iter()
             .flat_map(|item| item.into_iter().chain([self.punct(',')]))
             .collect()
     }
 
     /// A tuple of any arity.
-    pub(crate) fn list(&self, items: impl Iterator<Item = TokenStream>) -> TokenTree {
+    pub(crate) fn list(&self, items: impl IntoIterator<Item = TokenStream>) -> TokenTree {
         self.parentheses(self.separated(items))
     }
 
