@@ -147,7 +147,7 @@
 //! # Tasks
 //!
 //! A `println!` in a task does not wait where standard output is [`Background`](Buffering::Background) (and drops or
-//! spills), so it needs nothing else. With the feature `tokio`, `outpace::tokio::AsyncWriter` is an `AsyncWrite` whose
+//! spills), so it needs no adapter. With the feature `tokio`, `outpace::tokio::AsyncWriter` is an `AsyncWrite` whose
 //! `poll_write` is pending while the queue is full, and which loses no output when the program ends.
 //!
 //! # The end

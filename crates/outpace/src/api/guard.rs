@@ -109,20 +109,12 @@ impl<'a> Guard<'a> {
     #[inline(always)]
     pub(crate) fn append(&mut self, bytes: &[u8]) -> bool {
         if !self.cursor.admits(bytes.len()) {
-            return self.append_cold(bytes);
+            let answer = self.engine.append_by(self.entry, bytes);
+            return self.accept(answer);
         }
         // SAFETY: the bytes fit behind the cursor, where no other thread writes while the guard is held.
         unsafe { copy::copy(bytes, self.cursor.next) };
         self.publish(self.cursor.next.wrapping_add(bytes.len()))
-    }
-
-    #[inline(always)]
-    fn append_cold(&mut self, bytes: &[u8]) -> bool {
-        let answer = match self.entry {
-            Entry::Outermost => self.engine.append_cold(bytes),
-            Entry::Nested => self.engine.append_nested(bytes),
-        };
-        self.accept(answer)
     }
 
     /// Publishes the bytes between the cursor and `end`; returns false if the stream has failed.

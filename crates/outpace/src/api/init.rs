@@ -193,12 +193,12 @@ mod imp {
     }
 
     pub(super) fn broken_pipe() {
-        extern "C" fn nothing(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {}
+        extern "C" fn ignore(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {}
 
         let is_default = signal::Action::of(libc::SIGPIPE).is_ok_and(|action| action.is_default());
         if is_default {
             // A handler and not `SIG_IGN`, which an `exec` would pass on. Cannot fail: SIGPIPE may be handled.
-            let _ = signal::Action::call(nothing).install(libc::SIGPIPE);
+            let _ = signal::Action::call(ignore).install(libc::SIGPIPE);
         }
     }
 

@@ -263,13 +263,6 @@ impl Message<'_, '_> {
     pub fn is_empty(&self) -> bool {
         self.filled == 0
     }
-
-    /// Ends the message without making it part of the stream.
-    fn discard(&mut self) {
-        if self.own_room > 0 {
-            free_own_memory(self.start, self.own_room);
-        }
-    }
 }
 
 impl Drop for Message<'_, '_> {
@@ -368,10 +361,7 @@ extern "C" fn append_own_memory(
 ) -> Answer {
     // SAFETY: `filled` bytes have been written there.
     let message = unsafe { slice::from_raw_parts(start, filled) };
-    let answer = match entry {
-        Entry::Outermost => engine.append_cold(message),
-        Entry::Nested => engine.append_nested(message),
-    };
+    let answer = engine.append_by(entry, message);
     free_own_memory(start, room);
     if answer.failed {
         engine.end_if_reader_gone();
@@ -424,6 +414,8 @@ impl DerefMut for Reserved<'_, '_> {
 
 impl Drop for Reserved<'_, '_> {
     fn drop(&mut self) {
-        self.message.discard();
+        if self.message.own_room > 0 {
+            free_own_memory(self.message.start, self.message.own_room);
+        }
     }
 }

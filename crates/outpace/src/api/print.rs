@@ -7,8 +7,8 @@ use super::send::{send, send_in_place, send_text};
 use super::share::{std_first, std_next};
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::hot::{
-    Drafted, Outcome, ask_and_leave, by_bias, enter_stdout_to_print, enter_to_print, format_draft,
-    learn_slot, place_by_bias, printing_slot, printing_thread, withdraw,
+    Drafted, Outcome, ask_and_leave, enter_stdout_to_print, enter_to_print, format_draft,
+    learn_slot, place_by_bias, printing_slot, printing_thread, send_by_bias, withdraw,
 };
 use crate::sync::draft::Draft;
 use crate::sync::thread::thread_id;
@@ -176,8 +176,8 @@ pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
         Value::Double(a) => print_piece(texts, a),
         Value::Single(a) => print_single(texts, a),
         Value::Other(_) => print_other(texts, a),
-        Value::Bool(_) | Value::Char(_) => {
-            if let Some((word, kind)) = word(a) {
+        value @ (Value::Bool(_) | Value::Char(_)) => {
+            if let Some((word, kind)) = value.word() {
                 print_word(texts, kind, word);
             }
         }
@@ -321,7 +321,7 @@ fn print_str(engine: &Engine, text: &str) {
         space.add(text.len())
     };
     // SAFETY: `put` writes `text.len()` bytes, and runs only outpace's code.
-    let sent = unsafe { by_bias(engine, enter_to_print(&engine.lock), text.len(), put) };
+    let sent = unsafe { send_by_bias(engine, enter_to_print(&engine.lock), text.len(), put) };
     match sent.withdrawn(engine) {
         Outcome::Sent => {}
         Outcome::Ask => ask_after_print(engine),
@@ -339,7 +339,7 @@ const SHORT: usize = 32;
 pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
     debug_assert!(length <= SHORT);
     let engine = &STDOUT;
-    let next = match place_by_bias(engine, enter_stdout_to_print(&engine.lock), SHORT) {
+    let outcome = match place_by_bias(engine, enter_stdout_to_print(&engine.lock), SHORT) {
         Ok((inside, place)) => {
             // SAFETY: `place` has room for `SHORT` bytes.
             let end = unsafe {
@@ -347,40 +347,27 @@ pub fn print_literal(text: &'static [u8; SHORT], length: usize) {
                 place.add(length)
             };
             if !engine.cursor.publish(end) {
-                AfterLiteral::Ask
+                Outcome::Ask
             } else if inside.step_out() {
                 return;
             } else {
-                AfterLiteral::Wake
+                Outcome::Sent
             }
         }
-        Err(Outcome::Withdraw) => AfterLiteral::Withdraw,
-        Err(_) => AfterLiteral::Print,
+        Err(outcome) => outcome,
     };
-    finish_literal(text, length, next);
+    finish_literal(text, length, outcome);
 }
 
-/// The next step of a literal after the fast path.
-#[derive(Clone, Copy)]
-enum AfterLiteral {
-    /// As after [`Outcome::NotTaken`].
-    Print,
-    /// As after [`Outcome::Withdraw`].
-    Withdraw,
-    /// As after [`Outcome::Ask`].
-    Ask,
-    /// It is printed, and a waiting thread has to be woken.
-    Wake,
-}
-
+/// The rest of [`print_literal`]: the slow path, or waking a thread that waits.
 #[cold]
 #[inline(never)]
-fn finish_literal(text: &'static [u8; SHORT], length: usize, next: AfterLiteral) {
-    match next {
-        AfterLiteral::Print => {}
-        AfterLiteral::Withdraw => withdraw(&STDOUT),
-        AfterLiteral::Ask => return ask_after_print(&STDOUT),
-        AfterLiteral::Wake => return STDOUT.lock.wake_slot(printing_slot()),
+fn finish_literal(text: &'static [u8; SHORT], length: usize, outcome: Outcome) {
+    match outcome {
+        Outcome::NotTaken => {}
+        Outcome::Withdraw => withdraw(&STDOUT),
+        Outcome::Ask => return ask_after_print(&STDOUT),
+        Outcome::Sent => return STDOUT.lock.wake_slot(printing_slot()),
     }
     // Always UTF-8, because the macro only pads the text.
     if let Ok(text) = str::from_utf8(&text[..length]) {

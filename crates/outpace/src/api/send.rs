@@ -5,8 +5,8 @@
 use crate::stream::buffering::MAX_CAPACITY;
 use crate::stream::engine::Engine;
 use crate::stream::hot::{
-    Drafted, Outcome, append_text, ask_and_leave, by_bias, enter, format_draft, place_by_bias,
-    publish_by_bias, withdraw,
+    Drafted, Outcome, append_text, ask_and_leave, enter, format_draft, place_by_bias,
+    publish_by_bias, send_by_bias, withdraw,
 };
 use crate::sync::lock::{Entrance, Lock};
 use crate::sync::thread::{known_thread_id, thread_id};
@@ -48,7 +48,7 @@ pub(super) fn send_in_place<'a>(
     // SAFETY: called with a place for `room` bytes, which is less than that of fallback arguments.
     let put = |space| unsafe { message.put(space) };
     // SAFETY: a message writes at most its room, and runs only outpace's code.
-    unsafe { by_bias(engine, enter(&engine.lock), room, put) }.withdrawn(engine)
+    unsafe { send_by_bias(engine, enter(&engine.lock), room, put) }.withdrawn(engine)
 }
 
 /// Writes a message by the slow path; returns false if the stream has failed.

@@ -212,7 +212,7 @@ impl<S: AsyncStream> AsyncWrite for AsyncWriter<S> {
             Attempt::Full => Poll::Pending,
             Attempt::Refused => {
                 this.refused += 1;
-                if this.refused < PATIENCE || !engine.wake_when_free(context.waker()) {
+                if this.refused < TRIES || !engine.wake_when_free(context.waker()) {
                     // Messages are short: the guard may be free by the time the others have had their turn.
                     context.waker().wake_by_ref();
                 }
@@ -270,4 +270,4 @@ impl<S: AsyncStream> AsyncWrite for AsyncWriter<S> {
 const TURN: u32 = 128;
 
 /// How often a task that finds the guard taken is polled again, before a thread waits for the guard.
-const PATIENCE: u32 = 4;
+const TRIES: u32 = 4;

@@ -222,8 +222,7 @@ impl<S: Source> Input<S> {
         } else {
             1
         };
-        let from = self.at;
-        let mut from = from;
+        let mut from = self.at;
         while self.source.window().len() - from < length && self.more(&mut [&mut from])? {}
         let window = self.source.window();
         let bytes = &window[from..window.len().min(from + length)];

@@ -9,15 +9,19 @@ use super::patience::Patience;
 use super::segment::SEGMENT;
 use super::state::{Mode, State};
 use super::state_guard::StateGuard;
+use crate::sync::lock::Entry;
 use crate::sync::thread::work;
 use crate::sys::Moment;
 use std::ptr;
 
 impl Engine {
-    /// Lets the guard's holder append to the tail without asking.
-    pub(crate) fn open(&self, state: &State) {
-        let room = self.tail_room(state);
-        self.cursor.open(self.cursor.published().wrapping_add(room));
+    /// Appends a message that the fast path does not take. Called by the guard's holder, inside by an entry of this kind.
+    #[inline(always)]
+    pub(crate) fn append_by(&self, entry: Entry, bytes: &[u8]) -> Answer {
+        match entry {
+            Entry::Outermost => self.append_cold(bytes),
+            Entry::Nested => self.append_nested(bytes),
+        }
     }
 
     /// The answer to a holder that has just asked.
@@ -39,7 +43,7 @@ impl Engine {
         }
         lifecycle::install();
         let mut state = self.apply_policy(self.lock_state());
-        let small = state.capacity < 64 * bytes;
+        let small = state.capacity / 64 < bytes;
         let over = state.mode == Mode::Background && self.pending(&state) + bytes > state.capacity;
         if (small && !self.fits(&state, bytes)) || (over && state.drops()) {
             return Answer {
@@ -55,7 +59,7 @@ impl Engine {
     /// Appends a message that does not fit. Called by the guard's holder.
     #[cold]
     #[inline(never)]
-    pub(crate) extern "C" fn append_cold(&self, bytes: &[u8]) -> Answer {
+    extern "C" fn append_cold(&self, bytes: &[u8]) -> Answer {
         if work::is_under_way() {
             return self.write_aside(bytes);
         }
@@ -74,14 +78,14 @@ impl Engine {
         } else if state.mode == Mode::Background {
             self.append_pieces(state, bytes)
         } else {
-            self.append_behind_lines(state, bytes)
+            self.append_and_drain(state, bytes)
         };
         self.finish(state)
     }
 
     /// Appends a message where the caller drains. If the message and the unfinished line that it ends are too long for
     /// the buffer, writes both directly to the destination.
-    extern "C" fn append_behind_lines<'a>(
+    extern "C" fn append_and_drain<'a>(
         &'a self,
         mut state: StateGuard<'a>,
         bytes: &[u8],
@@ -109,7 +113,7 @@ impl Engine {
     /// then the message, in memory of its own.
     #[cold]
     #[inline(never)]
-    pub(crate) extern "C" fn append_nested(&self, bytes: &[u8]) -> Answer {
+    extern "C" fn append_nested(&self, bytes: &[u8]) -> Answer {
         if work::is_under_way() {
             return self.write_aside(bytes);
         }
@@ -117,39 +121,43 @@ impl Engine {
         let mut state = self.lock_state();
         if state.failure.is_none() {
             state.counts.messages += 1;
-        }
-        if state.failure.is_none() && !bytes.is_empty() {
-            if !state.drops() {
-                while self.pending(&state) + bytes.len() > self.nested_capacity(&state)
-                    && self.pending(&state) > 0
-                {
-                    self.queue_tail(&mut state);
-                    self.spill(&mut state);
-                    state = self.make_progress(state);
-                }
-            }
-            self.queue_tail(&mut state);
-            let start = self.accepted(&state);
-            let full = state.drops() && self.pending(&state) + bytes.len() > state.capacity;
-            if full {
-                state.counts.messages -= 1;
-                state.refuse(bytes.len());
-            } else {
-                state.queue(bytes);
-                state.tail_start += bytes.len() as u64;
-            }
-            state = self.after_publish(state);
-            // `Line` looks for newlines in the tail only.
-            if state.mode == Mode::Line
-                && let Some(newline) = bytes.iter().rposition(|&byte| byte == b'\n')
-            {
-                state = self.drain(state, start + newline as u64 + 1, Patience::Forever);
+            if !bytes.is_empty() {
+                state = self.queue_nested(state, bytes);
             }
         }
         Answer {
             next: ptr::null_mut(),
             ..self.answer(&state)
         }
+    }
+
+    /// Queues the message, which is counted, or drops it. Not if the stream has failed.
+    fn queue_nested<'a>(&'a self, mut state: StateGuard<'a>, bytes: &[u8]) -> StateGuard<'a> {
+        while !state.drops()
+            && self.pending(&state) > 0
+            && self.pending(&state) + bytes.len() > self.nested_capacity(&state)
+        {
+            self.queue_tail(&mut state);
+            self.spill(&mut state);
+            state = self.make_progress(state);
+        }
+        self.queue_tail(&mut state);
+        let start = self.accepted(&state);
+        if state.drops() && self.pending(&state) + bytes.len() > state.capacity {
+            state.counts.messages -= 1;
+            state.refuse(bytes.len());
+        } else {
+            state.queue(bytes);
+            state.tail_start += bytes.len() as u64;
+        }
+        state = self.after_publish(state);
+        // `Line` looks for newlines in the tail only.
+        if state.mode == Mode::Line
+            && let Some(newline) = bytes.iter().rposition(|&byte| byte == b'\n')
+        {
+            state = self.drain(state, start + newline as u64 + 1, Patience::Forever);
+        }
+        state
     }
 
     /// Asks about the messages just published. Called by the guard's holder.

@@ -1,4 +1,4 @@
-//! When a stream's bytes go to the kernel, and on which thread. Capacities
+//! The choice of a buffering, its form as text, and default capacities.
 
 use crate::sys::Destination;
 use std::fmt;
@@ -64,7 +64,7 @@ pub enum Buffering {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Overflow {
-    /// The caller waits until there is room. Nothing is lost.
+    /// The caller waits until there is room. No output is lost.
     #[default]
     Block,
     /// The message is dropped.
@@ -72,7 +72,7 @@ pub enum Overflow {
     /// The oldest queued messages are dropped to make room for it.
     DropOldest,
     /// Bytes that do not fit into memory go to a file without a name, and from there to the destination.
-    /// Nothing is lost: at the limit, or when the file cannot take more, the caller waits.
+    /// No output is lost: at the limit, or when the file cannot take more, the caller waits.
     Spill {
         /// The file's directory.
         directory: PathBuf,
@@ -106,7 +106,7 @@ impl Buffering {
         }
     }
 
-    /// `Background` with a queue of `capacity` bytes that loses nothing: a full queue blocks.
+    /// `Background` with a queue of `capacity` bytes that loses no output: a full queue blocks.
     pub const fn background(capacity: usize) -> Self {
         Buffering::Background {
             capacity,

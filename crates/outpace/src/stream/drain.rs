@@ -61,15 +61,15 @@ impl Engine {
         drained.unwrap_or_else(|state| state)
     }
 
-    /// The bytes pending up to `until`, if all of them are in the tail and one write takes them: what
-    /// [`next_write`](Self::next_write) would choose. The usual case where callers drain each message.
+    /// The bytes pending up to `until`, if all of them are in the tail and one write takes them. The choice of
+    /// [`next_write`](Self::next_write) in the usual case where callers drain each message.
     ///
     /// # Safety
     ///
     /// As for [`front`](Self::front): the caller becomes the one that drains before it unlocks the state.
     unsafe fn single_write<'b>(&self, state: &State, until: u64) -> Option<&'b [u8]> {
-        let stands = state.drainer != 0 || state.failure.is_some() || state.closed_for_good;
-        if stands || !state.closed.is_empty() || state.spill.is_active() {
+        let blocked = state.drainer != 0 || state.failure.is_some() || state.closed_for_good;
+        if blocked || !state.closed.is_empty() || state.spill.is_active() {
             return None;
         }
         let (from, published) = (state.tail.drained, self.offset(state));
@@ -92,14 +92,33 @@ impl Engine {
         let Some((mut state, result)) = self.write_some(state, bytes, Patience::Forever) else {
             return self.end_drain(self.lock_state());
         };
+        self.count_write(&mut state, bytes, bytes.len(), &mut &[][..], result);
+        self.end_drain(state)
+    }
+
+    /// Counts what a write has done with `bytes`, of which the first `queued` are from the queue and the others are the
+    /// beginning of `behind`.
+    #[inline(never)]
+    pub(super) extern "C" fn count_write(
+        &self,
+        state: &mut State,
+        bytes: &[u8],
+        queued: usize,
+        behind: &mut &[u8],
+        result: Result<usize, sys::OsError>,
+    ) {
         match result {
             Ok(written) => {
                 state.at_line_start = ends_line(bytes, written);
-                state.advance(written, State::keep_spare);
+                let of_queue = written.min(queued);
+                let direct = written - of_queue;
+                state.advance(of_queue, State::keep_spare);
+                state.pass_by(direct);
+                *behind = behind.get(direct..).unwrap_or_default();
             }
-            Err(error) => self.fail(&mut state, error),
+            Err(error) => self.fail(state, error),
         }
-        self.end_drain(state)
+        state.notify_progress();
     }
 
     /// Drains all pending lines. An unfinished one at their end may stay; it then begins at `drained`.
@@ -165,19 +184,8 @@ impl Engine {
                 break;
             };
             state = next;
-            match result {
-                Ok(written) => {
-                    state.at_line_start = ends_line(bytes, written);
-                    if queued {
-                        state.advance(written, State::keep_spare);
-                    } else {
-                        *behind = behind.get(written..).unwrap_or_default();
-                        state.pass_by(written);
-                    }
-                }
-                Err(error) => self.fail(&mut state, error),
-            }
-            state.notify_progress();
+            let queued = if queued { bytes.len() } else { 0 };
+            self.count_write(&mut state, bytes, queued, behind, result);
         }
         Ok(self.end_drain(state))
     }

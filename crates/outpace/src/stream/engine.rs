@@ -25,9 +25,9 @@ pub(crate) struct Engine {
     pub(super) state: Mutex<State>,
     /// A drain has made progress, or ended.
     pub(super) progress: Condition,
-    /// There is something for the helper to do.
+    /// The helper has work.
     pub(super) wake: Condition,
-    /// There is something for the thread that spills to do.
+    /// The thread that spills has work.
     pub(super) spilled: Condition,
     #[cfg(feature = "tokio")]
     pub(super) tasks: Tasks,

@@ -99,16 +99,15 @@ impl Engine {
     }
 }
 
-/// An unfinished line.
-struct Line {
+struct UnfinishedLine {
     start: u64,
     since: Moment,
     /// The thread that printed it, if known, and the processor time of that thread at the first look at the line.
     author: Option<(u32, Duration)>,
 }
 
-impl Line {
-    /// How long an unfinished line waits at most, if its author gets no processor.
+impl UnfinishedLine {
+    /// How long it waits at most, if its author gets no processor.
     const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
     /// An author that has had this much processor time is not about to finish the line.
@@ -116,7 +115,7 @@ impl Line {
 
     fn seen(engine: &Engine, state: &State) -> Self {
         let task = engine.lock.last_task(state.helper.begun_by);
-        Line {
+        UnfinishedLine {
             start: state.drained,
             since: Moment::now(),
             author: task.and_then(|task| Some((task, sys::processor_time(task)?))),
@@ -143,7 +142,7 @@ fn run(engine: &Engine) {
     // The stream's length at the last look, and for how many looks it has not grown.
     let (mut seen, mut quiet) = (u64::MAX, 0);
     // The line that was unfinished at the last look.
-    let mut unfinished: Option<Line> = None;
+    let mut unfinished: Option<UnfinishedLine> = None;
     let select: SelectWorker = |state| &mut state.helper.worker;
     engine.work(select, &engine.wake, |mut state| {
         if !state.helper.active {
@@ -172,7 +171,7 @@ fn run(engine: &Engine) {
                 let mut goes = is_asked_for || !state.mode.has_helper();
                 match known.filter(|line| line.start == state.drained) {
                     _ if goes => {}
-                    None => unfinished = Some(Line::seen(engine, &state)),
+                    None => unfinished = Some(UnfinishedLine::seen(engine, &state)),
                     Some(line) => {
                         // The waiting thread may be about to finish the line.
                         let wanted = engine.state.is_contended();

@@ -169,10 +169,8 @@ pub(crate) extern "C-unwind" fn append_text(engine: &Engine, entry: Entry, text:
         space.add(text.len())
     };
     // SAFETY: as above; the guard is held.
-    unsafe { in_place(engine, entry, text.len(), put) }.unwrap_or_else(|| match entry {
-        Entry::Outermost => engine.append_cold(text),
-        Entry::Nested => engine.append_nested(text),
-    })
+    let answer = unsafe { in_place(engine, entry, text.len(), put) };
+    answer.unwrap_or_else(|| engine.append_by(entry, text))
 }
 
 /// Publishes a message that ends at `end`, for a guard's holder without a cursor of its own.
@@ -249,7 +247,7 @@ pub(crate) fn enter(lock: &Lock) -> Entrance<'_> {
     lock.enter_by_bias(known_thread_id())
 }
 
-/// The step after the [fast path](by_bias).
+/// The step after the [fast path](send_by_bias).
 #[derive(Clone, Copy)]
 pub(crate) enum Outcome {
     /// The message is not written. The slow path is next.
@@ -269,7 +267,7 @@ pub(crate) enum Outcome {
 ///
 /// `put` writes at most `room` bytes at the place that it gets, returns their end, and does not unwind.
 #[inline(always)]
-pub(crate) unsafe fn by_bias(
+pub(crate) unsafe fn send_by_bias(
     engine: &Engine,
     entrance: Entrance<'_>,
     room: usize,
@@ -281,7 +279,7 @@ pub(crate) unsafe fn by_bias(
     }
 }
 
-/// The first half of [`by_bias`]: the place for the message. For callers without a closure, which might not be inlined.
+/// The first half of [`send_by_bias`]: the place for the message. For callers without a closure, which might not be inlined.
 #[inline(always)]
 pub(crate) fn place_by_bias<'a>(
     engine: &Engine,
@@ -298,7 +296,7 @@ pub(crate) fn place_by_bias<'a>(
     }
 }
 
-/// The second half of [`by_bias`]: the message, which ends at `end`, becomes part of the stream.
+/// The second half of [`send_by_bias`]: the message, which ends at `end`, becomes part of the stream.
 #[inline(always)]
 pub(crate) fn publish_by_bias(engine: &Engine, inside: ByBias<'_>, end: *mut u8) -> Outcome {
     if !engine.cursor.publish(end) {

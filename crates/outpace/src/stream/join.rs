@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::engine::Engine;
-use super::lines::{self, LONGEST, Unfinished, ends_line};
+use super::lines::{self, LONGEST, Unfinished};
 use super::patience::Patience;
 use super::state::State;
 use super::state_guard::StateGuard;
@@ -53,19 +53,7 @@ impl Engine {
             return (state, false);
         };
         state.joined = 0;
-        match result {
-            Ok(written) => {
-                state.at_line_start = ends_line(&line, written);
-                let of_queue = written.min(queued);
-                let direct = written - of_queue;
-                // Frees the memory, too.
-                state.advance(of_queue, State::keep_spare);
-                state.pass_by(direct);
-                *behind = behind.get(direct..).unwrap_or_default();
-            }
-            Err(error) => self.fail(&mut state, error),
-        }
-        state.notify_progress();
+        self.count_write(&mut state, &line, queued, behind, result);
         (state, true)
     }
 

@@ -115,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// Replaces gaps at the front of the queue by their marker.
+    /// As [`mark_gaps`](Self::mark_gaps), if that is linked.
     pub(super) extern "C" fn mark_gap<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         match LINKED.get() {
             Some(linked) => (linked.mark_gaps)(self, state),
@@ -130,14 +130,14 @@ impl Engine {
         }
     }
 
-    /// Spills waiting segments, if the stream does: soon, or now if the queue is nearly full.
+    /// As [`spill_incoming`](Self::spill_incoming), if that is linked.
     pub(super) extern "C" fn spill(&self, state: &mut State) {
         if let Some(linked) = LINKED.get() {
             (linked.spill)(self, state);
         }
     }
 
-    /// Brings spilled bytes back into memory. Called by the thread that drains.
+    /// As [`read_back`](Self::read_back), if that is linked.
     pub(super) extern "C" fn back_from_file<'a>(&'a self, state: StateGuard<'a>) -> StateGuard<'a> {
         match LINKED.get() {
             Some(linked) => (linked.read_back)(self, state),
@@ -168,8 +168,8 @@ impl Engine {
         (state, Some(fits))
     }
 
-    /// A marker is not a message and not part of the stream's length. Made with the state unlocked, because the user's
-    /// function may be slow.
+    /// Replaces gaps at the front of the queue by their markers. A marker is not a message and not part of the stream's
+    /// length. Made with the state unlocked, because the user's function may be slow.
     fn mark_gaps<'a>(&'a self, mut state: StateGuard<'a>) -> StateGuard<'a> {
         while let Some(gap) = state.closed.front().and_then(|front| front.gap) {
             state.closed.pop_front();

@@ -116,8 +116,8 @@ pub(crate) struct Spill {
     pub(super) abandoned: bool,
     /// The file cannot take more until it is empty.
     pub(super) full: bool,
-    /// That has been reported.
-    pub(super) said: bool,
+    /// Whether that has been reported.
+    pub(super) reported: bool,
 }
 
 impl Spill {
@@ -131,7 +131,7 @@ impl Spill {
         writing: 0,
         abandoned: false,
         full: false,
-        said: false,
+        reported: false,
     };
 
     /// Whether new segments go behind the file.
@@ -210,7 +210,7 @@ pub(crate) struct Deferred {
     pub(super) progress: bool,
     /// The helper is to look at the stream.
     pub(super) helper: bool,
-    /// So is the thread that spills.
+    /// The thread that spills is to look at the stream.
     pub(super) spiller: bool,
     /// Tasks wait for progress, and there is some. Their wakers are users' code.
     #[cfg(feature = "tokio")]

@@ -209,7 +209,7 @@ impl Engine {
         }
     }
 
-    /// Whether a message under `Prompt`, outside of a burst, is an early one, or comes after a pause.
+    /// Whether a message under `Prompt`, outside of a burst, is an early one, or comes after a pause. Notes its time if it is.
     fn is_isolated(&self, state: &mut State) -> bool {
         let Mode::Prompt { max_delay } = state.mode else {
             return false;
@@ -279,7 +279,8 @@ impl Engine {
             Mode::Prompt { .. } | Mode::Background => state.helper.active,
         };
         if free && !asks && barrier::prepare() {
-            self.open(state);
+            let room = self.tail_room(state);
+            self.cursor.open(self.cursor.published().wrapping_add(room));
         } else {
             self.cursor.close();
         }

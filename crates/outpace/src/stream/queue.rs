@@ -1,5 +1,5 @@
 //! The queue of a stream's bytes: closed segments, bytes in a file, and the tail. Everything here is called with the
-//! state locked, takes no lock and makes no system call.
+//! state locked, takes no lock, and neither reads nor writes.
 #![allow(unsafe_code)]
 
 use super::buffer::Buffer;
@@ -7,6 +7,7 @@ use super::buffering::Overflow;
 use super::engine::Engine;
 use super::gap::Gap;
 use super::lines::LONGEST;
+use super::parts::Deferred;
 use super::segment::{SEGMENT, Segment};
 use super::state::{Mode, State};
 use std::collections::VecDeque;
@@ -24,11 +25,13 @@ const SPARES: usize = 1 << 20;
 /// A function that takes memory that is no longer needed.
 pub(crate) type Finish = extern "C" fn(&mut State, Buffer);
 
-/// Frees all but the first `length` segments.
+/// Gives up all but the first `length` segments. Their memory is freed once the state is unlocked.
 #[inline(never)]
-extern "C" fn truncate(segments: &mut VecDeque<Segment>, length: usize) {
-    while segments.len() > length {
-        segments.pop_back();
+extern "C" fn truncate(segments: &mut VecDeque<Segment>, length: usize, deferred: &mut Deferred) {
+    while segments.len() > length
+        && let Some(segment) = segments.pop_back()
+    {
+        deferred.free(segment.buffer);
     }
 }
 
@@ -72,7 +75,7 @@ impl State {
 
     /// Gives up the bytes in memory, except for the tail.
     pub(super) fn forget_closed(&mut self) {
-        truncate(&mut self.closed, 0);
+        truncate(&mut self.closed, 0, &mut self.deferred);
     }
 
     /// Counts bytes that were written past the queue.
@@ -83,8 +86,8 @@ impl State {
 
     /// As a [`Finish`] in a signal handler, where memory cannot be freed.
     #[cfg(all(unix, not(outpace_portable)))]
-    pub(super) extern "C" fn leak(&mut self, buffer: crate::stream::buffer::Buffer) {
-        std::mem::forget(buffer);
+    pub(super) extern "C" fn leak(&mut self, buffer: Buffer) {
+        mem::forget(buffer);
     }
 
     /// Counts `bytes` at the front of the queue as drained; `finish` gets memory that is no longer needed.
@@ -121,7 +124,11 @@ impl State {
         self.spill.from = self.spill.to;
         // The thread that spills drops the segments that it is writing.
         self.spill.abandoned = self.spill.writing > 0;
-        truncate(&mut self.spill.incoming, self.spill.writing);
+        truncate(
+            &mut self.spill.incoming,
+            self.spill.writing,
+            &mut self.deferred,
+        );
     }
 
     /// The last segment before the tail, if it is in memory and not being written to the file.
@@ -311,18 +318,13 @@ impl Engine {
         self.cursor.publish_piece(end);
     }
 
-    /// How many bytes may be appended to the tail.
+    /// How many bytes may be appended to the tail: as many as its memory, and in the background the queue, takes.
     pub(super) fn tail_room(&self, state: &State) -> usize {
         let room = state.tail.buffer.capacity() - self.offset(state);
-        room.min(self.budget(state))
-    }
-
-    /// How many more bytes the queue takes.
-    pub(super) fn budget(&self, state: &State) -> usize {
-        if state.mode != Mode::Background {
-            return usize::MAX;
+        match state.mode {
+            Mode::Background => room.min(state.capacity.saturating_sub(self.pending(state))),
+            _ => room,
         }
-        state.capacity.saturating_sub(self.pending(state))
     }
 
     /// Moves the published part of the tail to the closed segments; the rest stays in place.

@@ -60,8 +60,8 @@ impl Engine {
     /// From now on a full queue blocks.
     fn spill_failed(&self, state: &mut State, error: &io::Error) {
         state.spill.full = true;
-        if !state.spill.said {
-            state.spill.said = true;
+        if !state.spill.reported {
+            state.spill.reported = true;
             let name = self.role.name();
             let directory = state.spill.directory.clone().unwrap_or_default();
             let directory = directory.display();

@@ -123,7 +123,7 @@ impl<'a> StateGuard<'a> {
             deferred.run(self.engine);
         }
         if work::take_owed() {
-            pay();
+            drain_owed();
         }
     }
 
@@ -165,7 +165,7 @@ impl<'a> StateGuard<'a> {
 
 /// Drains the messages that an allocator printed in the middle of a stream's work.
 #[cold]
-fn pay() {
+fn drain_owed() {
     for engine in standard_streams() {
         engine.drain_all(Patience::None);
     }

@@ -42,8 +42,7 @@ impl Engine {
             longest_wait,
             ..
         } = state.counts;
-        let taken = self.accepted(&state);
-        let (written, queued) = (state.drained, taken - state.drained);
+        let (written, queued) = (state.drained, self.accepted(&state) - state.drained);
         Stats {
             messages_accepted: self.messages(&state) + state.counts.refused,
             bytes_accepted: written + queued + dropped.bytes,

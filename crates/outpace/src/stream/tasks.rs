@@ -59,11 +59,7 @@ impl Engine {
         let Some(now) = self.room_in_task(entry, bytes.len(), waker) else {
             return Attempt::Full;
         };
-        let answer = match entry {
-            Entry::Outermost => self.append_cold(&bytes[..now]),
-            Entry::Nested => self.append_nested(&bytes[..now]),
-        };
-        Self::attempt(answer, now)
+        Self::attempt(self.append_by(entry, &bytes[..now]), now)
     }
 
     fn attempt(answer: Answer, length: usize) -> Attempt {

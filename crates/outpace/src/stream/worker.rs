@@ -1,5 +1,5 @@
-//! The loop of a stream's threads. A worker looks at the stream in intervals while there is something to do, and otherwise
-//! sleeps until it is woken. There are two, started when first needed: the [helper](super::helper) drains, the other
+//! The loop of a stream's threads. A worker looks at the stream in intervals while it has work, and otherwise sleeps until
+//! it is woken. There are two, started when first needed: the [helper](super::helper) drains, the other
 //! [spills](super::spill).
 
 use super::engine::Engine;
@@ -28,7 +28,7 @@ impl Engine {
         sys::spawn(name, move || run(&engine))
     }
 
-    /// Starts a worker, unless it runs.
+    /// Starts a worker that is not alive.
     pub(super) fn start_worker(
         &self,
         state: &mut State,
@@ -36,10 +36,8 @@ impl Engine {
         name: &'static CStr,
         run: fn(&Engine),
     ) -> Result<(), sys::OsError> {
-        if !select(state).alive {
-            self.spawn(name, run)?;
-            select(state).alive = true;
-        }
+        self.spawn(name, run)?;
+        select(state).alive = true;
         Ok(())
     }
 
@@ -47,7 +45,7 @@ impl Engine {
     pub(super) fn work<'a>(
         &'a self,
         select: SelectWorker,
-        bell: &Condition,
+        woken: &Condition,
         mut look: impl FnMut(StateGuard<'a>) -> (StateGuard<'a>, Rest),
     ) {
         let mut state = self.lock_state();
@@ -66,7 +64,7 @@ impl Engine {
                 Rest::UntilWoken => (Sleep::UntilWoken, None),
             };
             select(&mut state).sleep = sleep;
-            state = state.wait_for(bell, limit);
+            state = state.wait_for(woken, limit);
             select(&mut state).sleep = Sleep::Awake;
         }
         select(&mut state).alive = false;

@@ -120,7 +120,7 @@ impl Lock {
         false
     }
 
-    /// Whether the calling thread, which has the mutex, enters beside a draft.
+    /// Whether the calling thread, which has the mutex, enters beside a draft. Forgets a draft that is over.
     pub(super) fn is_beside_draft(&self) -> bool {
         let place = self.draft.load(Ordering::Relaxed);
         if place == NO_SLOT {

@@ -110,6 +110,7 @@ impl Condition {
         self.0.fetch_add(1, Ordering::Relaxed);
         sys::futex_wake_all(&self.0);
     }
+
     /// No thread of the child waits, whatever the number.
     #[cfg(not(loom))]
     pub(crate) fn reset_after_fork(&self) {}

@@ -59,11 +59,12 @@ pub(crate) mod work {
         STATES.get() > 0
     }
 
+    /// Notes a message that was published without asking.
     pub(crate) fn owe() {
         OWED.set(true);
     }
 
-    /// Whether a message was published without asking, and the thread may ask now.
+    /// Whether there was one, and the thread may ask now.
     #[inline]
     pub(crate) fn take_owed() -> bool {
         OWED.get() && !is_under_way() && OWED.take()

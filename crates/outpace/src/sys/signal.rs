@@ -80,12 +80,17 @@ pub(crate) fn raise(signal: c_int) {
 
 /// Lets the calling thread write to the terminal from a background job without being stopped.
 pub(crate) fn write_from_background() {
+    change_mask(libc::SIG_BLOCK, libc::SIGTTOU);
+}
+
+/// Blocks or unblocks one signal in the calling thread.
+fn change_mask(how: c_int, signal: c_int) {
     let mut only = MaybeUninit::<libc::sigset_t>::uninit();
     // SAFETY: plain POSIX calls; the mask is initialised by `sigemptyset`.
     unsafe {
         libc::sigemptyset(only.as_mut_ptr());
-        libc::sigaddset(only.as_mut_ptr(), libc::SIGTTOU);
-        libc::pthread_sigmask(libc::SIG_BLOCK, only.as_ptr(), ptr::null_mut());
+        libc::sigaddset(only.as_mut_ptr(), signal);
+        libc::pthread_sigmask(how, only.as_ptr(), ptr::null_mut());
     }
 }
 
@@ -98,16 +103,10 @@ pub(crate) fn process() -> u32 {
 pub(crate) fn end_by(signal: c_int) -> ! {
     // If it cannot be installed, the exit below ends the process.
     let _ = Action::default_action().install(signal);
-    let mut only = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: plain POSIX calls; the mask is initialised by `sigemptyset`.
-    unsafe {
-        libc::sigemptyset(only.as_mut_ptr());
-        libc::sigaddset(only.as_mut_ptr(), signal);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, only.as_ptr(), ptr::null_mut());
-        libc::raise(signal);
-        // Process 1 ignores its own default signals.
-        libc::_exit(128 + signal)
-    }
+    change_mask(libc::SIG_UNBLOCK, signal);
+    raise(signal);
+    // Process 1 ignores its own default signals. SAFETY: always sound.
+    unsafe { libc::_exit(128 + signal) }
 }
 
 /// Runs `handle` and restores `errno` for the interrupted code.

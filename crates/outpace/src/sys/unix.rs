@@ -159,7 +159,7 @@ impl From<io::Error> for OsError {
 /// Nanoseconds since some time before the process began.
 pub(super) fn monotonic_nanos() -> u64 {
     let mut time = MaybeUninit::<libc::timespec>::uninit();
-    // SAFETY: the call fills it; it cannot fail, for the clock is there and the memory valid.
+    // SAFETY: the call fills it; it cannot fail, because the clock exists and the memory is valid.
     let time = unsafe {
         libc::clock_gettime(libc::CLOCK_MONOTONIC, time.as_mut_ptr());
         time.assume_init()

@@ -232,7 +232,7 @@ unsafe fn put_ordinary<F: Float>(value: F, notation: Notation, dst: *mut u8) -> 
 unsafe fn put_ordinary_by_zmij<F: Float>(value: F, notation: Notation, dst: *mut u8) -> usize {
     // SAFETY: `dst` has the room that zmij needs, and no text is shorter than 3 bytes.
     unsafe {
-        let length = put_shortest(value, dst);
+        let length = put_by_zmij(value, dst);
         if let Some(decimals) = tie(value)
             && decimals + 1 < length
             && *dst.add(length - 1 - decimals) == b'.'
@@ -273,7 +273,7 @@ fn upper(last: u8) -> u8 {
 /// # Safety
 /// There is room for `ZMIJ_LEN` bytes at `dst`; the value is finite.
 #[inline(always)]
-unsafe fn put_shortest<F: Float>(value: F, dst: *mut u8) -> usize {
+unsafe fn put_by_zmij<F: Float>(value: F, dst: *mut u8) -> usize {
     // zmij writes to its own buffer type, which consists of bytes: placed at `dst`, it saves a copy.
     let buffer = dst.cast::<zmij::Buffer>();
     // SAFETY: there is room for the buffer's size, its alignment is 1, and it is initialised before

@@ -89,29 +89,25 @@ pub(crate) const DOUBLE: u32 = 2;
 /// A word is a [packed text](packed).
 pub(crate) const PACKED: u32 = 3;
 
-/// A value as a word, and the word's kind. `None` if it does not fit.
-#[inline(always)]
-pub(crate) fn word<T: ?Sized>(value: &T) -> Option<(u64, u32)> {
-    let Classified { kind, value } = classify(value);
-    // SAFETY: it refers to a value of this kind.
-    unsafe {
-        Some(match kind {
-            Kind::U8 => ((*value.get_sized::<u8>()).into(), UNSIGNED),
-            Kind::U16 => ((*value.get_sized::<u16>()).into(), UNSIGNED),
-            Kind::U32 => ((*value.get_sized::<u32>()).into(), UNSIGNED),
-            Kind::U64 => (*value.get_sized(), UNSIGNED),
-            Kind::USIZE => (*value.get_sized::<usize>() as u64, UNSIGNED),
-            Kind::I8 => (*value.get_sized::<i8>() as u64, SIGNED),
-            Kind::I16 => (*value.get_sized::<i16>() as u64, SIGNED),
-            Kind::I32 => (*value.get_sized::<i32>() as u64, SIGNED),
-            Kind::I64 => (*value.get_sized::<i64>() as u64, SIGNED),
-            Kind::ISIZE => (*value.get_sized::<isize>() as u64, SIGNED),
-            Kind::F64 => (value.get_sized::<f64>().to_bits(), DOUBLE),
-            Kind::BOOL => (packed_bool(*value.get_sized()), PACKED),
-            Kind::CHAR => (packed_char(*value.get_sized()), PACKED),
-            _ => return None,
+impl Value<'_> {
+    /// The value as a word, and the word's kind. `None` if it does not fit.
+    #[inline(always)]
+    pub(crate) fn word(self) -> Option<(u64, u32)> {
+        Some(match self {
+            Value::Unsigned(n) => (n, UNSIGNED),
+            Value::Signed(n) => (n as u64, SIGNED),
+            Value::Double(x) => (x.to_bits(), DOUBLE),
+            Value::Bool(b) => (packed_bool(b), PACKED),
+            Value::Char(c) => (packed_char(c), PACKED),
+            Value::Single(_) | Value::Other(_) => return None,
         })
     }
+}
+
+/// As [`Value::word`], of any value.
+#[inline(always)]
+pub(crate) fn word<T: ?Sized>(value: &T) -> Option<(u64, u32)> {
+    Value::of(value, |_| Argument::left_to_std()).word()
 }
 
 /// A text of at most seven bytes as a word: the text from the lowest byte on, and its length in the highest.
