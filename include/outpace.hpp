@@ -1,4 +1,4 @@
-// outpace for C++: an std::ostream whose std::endl costs no system call, and is seen in time all the same.
+// outpace for C++: an std::ostream whose std::endl costs no system call, and yet is seen in time.
 //
 //     #include <outpace.hpp>
 //

@@ -96,13 +96,10 @@ fn status(result: io::Result<()>) -> c_int {
     result.map_or_else(|error| errno(&error), |()| 0)
 }
 
-/// The library panics above this.
-const MAX_CAPACITY: usize = 1 << 30;
-
 impl outpace_buffering {
     /// `None` if the library would refuse it.
     fn read(&self) -> Option<Buffering> {
-        let capacity = Some(self.capacity).filter(|&capacity| capacity <= MAX_CAPACITY)?;
+        let capacity = Some(self.capacity).filter(|&capacity| capacity <= ffi::MAX_CAPACITY)?;
         Some(match self.kind {
             UNBUFFERED => Buffering::Unbuffered,
             LINE => Buffering::Line,

@@ -6,9 +6,8 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 pub(crate) struct Out {
     /// outpace's `$crate`.
     root: TokenTree,
-    /// The span of the macro's own names, which so differ from a user's variables of the same name. It is that of
-    /// `$crate`, so that an expression of the macro has one span, and errors point to a part with another
-    /// [location](Self::borrowed).
+    /// The span of the macro's own names, which keeps them apart from a user's variables. It is that of `$crate`, so that
+    /// an expression of the macro has one span, and errors point to a part with another [location](Self::borrowed).
     own: Span,
 }
 

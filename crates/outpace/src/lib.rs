@@ -160,7 +160,7 @@
 //! parent then calls `_exit`, as in `daemon(3)`, and none is doubled. The parent writes the rest after that time.
 //! `_Fork`, raw `clone` and printing from signal handlers are not supported. If a global allocator prints while it is
 //! called by a stream's own work, that message is written at once, past pending ones. With [`init()`], panics and
-//! signals lose no output, either. [`endings`] tells what arrives, however the process ends.
+//! signals lose no output, either. [`endings`] lists what arrives, however the process ends.
 //!
 //! [`sandboxes`] lists the system calls that printing needs, which a sandbox has to allow.
 //!

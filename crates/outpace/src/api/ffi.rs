@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::guard::Guard;
-use crate::stream::buffering::MAX_CAPACITY;
+use crate::stream::buffering;
 use crate::stream::cursor::SharedCursor;
 use crate::stream::engine::Engine;
 use crate::sync::lock::Entry;
@@ -59,10 +59,13 @@ const OWN: usize = 1 << 10;
 
 /// The default buffering of standard output for the file of `fd`.
 #[cfg(unix)]
-pub fn default_buffering(fd: std::os::fd::BorrowedFd<'_>) -> std::io::Result<crate::Buffering> {
+pub fn default_buffering(fd: std::os::fd::BorrowedFd<'_>) -> std::io::Result<buffering::Buffering> {
     let (destination, _) = crate::sys::Output::new(fd)?.destination();
-    Ok(crate::Buffering::for_destination(destination).clone())
+    Ok(buffering::Buffering::for_destination(destination).clone())
 }
+
+/// The largest capacity.
+pub const MAX_CAPACITY: usize = buffering::MAX_CAPACITY;
 
 /// Makes writing to standard output an error if its descriptor is closed, as in C's stdio. In a Rust program such bytes
 /// count as written, as in std.

@@ -47,7 +47,7 @@ impl Drop for Inside<'_> {
     }
 }
 
-/// Not inlined, so that the call is small enough for the caller's cleanup, too, which so does not need the guard.
+/// Not inlined: a call is small enough for the caller's cleanup, too, and does not need the guard there.
 #[inline(never)]
 extern "C" fn leave(lock: &Lock, me: ThreadId) {
     lock.leave(me);

@@ -94,7 +94,7 @@ fn print_fallback(texts: &'static [u8], argument: fmt::Arguments<'_>) {
     }
 }
 
-/// A call with the parts, so that the message needs no address in the caller.
+/// Takes the parts, so that the message needs no address in the caller.
 #[cold]
 #[inline(never)]
 fn print_fallback_aside(texts: &'static [u8], argument: fmt::Arguments<'_>) {

@@ -1,8 +1,8 @@
 //! The order of output in programs that print in more than one way.
 //!
-//! std does not show the bytes in its buffer, nor its writes. So keeping the order costs something with each statement:
-//! before a thread enters standard output it flushes std's handle, and after leaving a stream it drains the pending
-//! bytes. Both happen outside the stream's lock, because a thread may print here while it holds std's lock.
+//! std shows neither the bytes in its buffer nor its writes. So each statement pays for the order: before a thread enters
+//! standard output it flushes std's handle, and after leaving a stream it drains the pending bytes. Both happen outside
+//! the stream's lock, because a thread may print here while it holds std's lock.
 
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::policy::EARLY_MESSAGES;
@@ -70,8 +70,8 @@ fn flush_std() {
 /// Flushes std's handle of standard output before a message of a macro, outside of bursts, where the message costs a
 /// system call anyway. So a program that writes to `std::io::stdout()` and ends the line by a macro keeps its order.
 ///
-/// Not in the background, where no caller waits for the reader, nor while the thread holds the guard, for which a thread with
-/// std's lock may wait.
+/// Not in the background, where no caller waits for the reader. Not while the thread holds the guard: a thread with std's
+/// lock may wait for that.
 pub(crate) fn std_first(engine: &Engine) {
     let in_burst = !engine.cursor.limit().is_null();
     let is_inside = || engine.lock.is_inside(thread_id()) || work::is_under_way();
@@ -85,9 +85,9 @@ pub(crate) fn std_first(engine: &Engine) {
     }
 }
 
-/// After a message of a macro: writes the first ones at once into a file, too, as far as they are whole lines, unless
-/// the program has asked for [`Block`](crate::Buffering::Block). So a heading printed by a macro comes before later
-/// output through `std::io::stdout()`.
+/// After a message of a macro: writes whole lines among the first messages at once, into a file, too, unless the program
+/// has asked for [`Block`](crate::Buffering::Block). So a heading printed by a macro comes before later output through
+/// `std::io::stdout()`.
 pub(crate) fn std_next(engine: &Engine) {
     // Counts only messages in the tail, which is cheap; `drain_early_lines` counts all.
     let late = engine.cursor.messages() > EARLY_MESSAGES;

@@ -180,8 +180,8 @@ fn append<M: MacroMessage>(guard: &mut Guard<'_>, message: M) -> bool {
     guard.accept(answer)
 }
 
-/// Appends any message for a guard's holder. Without the guard, whose cursor so needs no address. By reference: by
-/// value, the C calling convention copies the message, and the copy waits for the stores just before.
+/// Appends any message for a guard's holder. Takes parts of the guard, so that its cursor needs no address. Takes a
+/// reference: by value, the C calling convention copies the message, and the copy waits for the stores just before.
 #[inline(never)]
 extern "C-unwind" fn append_message(
     engine: &Engine,

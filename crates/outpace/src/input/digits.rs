@@ -247,16 +247,12 @@ mod arch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::integer::tests::bits;
 
-    /// Numbers without a pattern (xorshift).
+    /// Numbers without a pattern.
     fn random() -> impl FnMut() -> u64 {
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        move || {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            state
-        }
+        let mut state = 0x9e37_79b9_7f4a_7c15;
+        move || bits(&mut state)
     }
 
     #[test]

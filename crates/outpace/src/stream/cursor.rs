@@ -25,7 +25,7 @@ use crate::sync::barrier;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering, const_fn, unless};
 use std::ptr;
 
-/// Both places are in the tail buffer.
+/// `published` and `limit` point into the tail buffer.
 #[repr(C)]
 pub(crate) struct SharedCursor {
     published: AtomicPtr<u8>,
@@ -172,7 +172,7 @@ impl SharedCursor {
         }
     }
 
-    /// In the child of a fork, where the only thread has closed it.
+    /// Closes it in the child of a fork. That needs no fence: there is no other thread.
     #[cfg(all(unix, not(any(loom, outpace_portable))))]
     pub(crate) fn reset_after_fork(&self) {
         self.close();

@@ -39,7 +39,7 @@ pub enum GapMarker {
     /// This text, for each gap.
     Text(String),
     /// The function's result. It runs on the thread that drains, often a helper with a stack of 1 MiB; if it panics,
-    /// the standard text is used. It must not write to the stream itself, whose drain waits for it.
+    /// the standard text is used. It must not write to the stream itself: the stream's drain waits for it.
     With(Arc<dyn Fn(Gap) -> String + Send + Sync>),
     /// No text: drops are only counted.
     Off,

@@ -86,7 +86,7 @@ impl Engine {
     }
 
     /// The error that made the stream fail, for a caller whose message was not accepted. Another thread may have
-    /// cleared it since; the message is lost all the same.
+    /// cleared it since; the message is lost anyway.
     #[cold]
     pub(crate) fn error(&self) -> sys::OsError {
         let mut state = self.lock_state();

@@ -238,26 +238,23 @@ impl Engine {
         }
         // Usually known since the first message.
         let state = self.know_destination(state);
-        let mine = state.destination.and_then(|(_, identity)| identity);
+        let own_file = state.destination.and_then(|(_, identity)| identity);
         drop(state);
         let stdout = &STDOUT;
-        let theirs = stdout.lock_state();
-        if stdout.accepted(&theirs) == theirs.drained {
-            drop(theirs);
-            return self.lock_state();
+        let mut state = stdout.lock_state();
+        if stdout.accepted(&state) > state.drained {
+            state = stdout.know_destination(state);
+            let all = stdout.accepted(&state);
+            let file = state.destination.and_then(|(_, identity)| identity);
+            if file.is_some() && file == own_file {
+                let patience = match state.mode {
+                    Mode::Background => Patience::SameFile,
+                    _ => Patience::Forever,
+                };
+                state = stdout.drain(state, all, patience);
+            }
         }
-        let theirs = stdout.know_destination(theirs);
-        let all = stdout.accepted(&theirs);
-        let identity = theirs.destination.and_then(|(_, identity)| identity);
-        if identity.is_some() && identity == mine {
-            let patience = match theirs.mode {
-                Mode::Background => Patience::SameFile,
-                _ => Patience::Forever,
-            };
-            drop(stdout.drain(theirs, all, patience));
-        } else {
-            drop(theirs);
-        }
+        drop(state);
         self.lock_state()
     }
 
@@ -300,7 +297,7 @@ impl Engine {
         self.apply_policy_soon(state);
     }
 
-    /// Has the destination found out again.
+    /// Asks for the destination again, at the next message boundary.
     pub(crate) fn redetect(&self) {
         let mut state = self.lock_state();
         state.destination = None;

@@ -57,7 +57,7 @@ extern "C" fn go_on(slot: &Slot) {
 }
 
 impl Drop for Draft<'_> {
-    /// Calls a function that does not unwind, without the draft, which so needs no address.
+    /// Calls a function that does not unwind. The function takes parts of the draft, so that this needs no address.
     #[inline(always)]
     fn drop(&mut self) {
         #[cold]

@@ -4,8 +4,9 @@
 use super::FileIdentity;
 pub(crate) use super::unix::*;
 use std::ffi::CStr;
+use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
@@ -27,24 +28,19 @@ pub(crate) fn opened_once_more(fd: RawFd, identity: FileIdentity) -> Option<RawF
     if device == libc::makedev(5, 2) {
         return None;
     }
-    const DIRECTORY: &[u8] = b"/proc/thread-self/fd/";
-    // The directory, the number, written from its end, and the NUL.
-    let mut path = [0; DIRECTORY.len() + 11];
-    let (mut at, mut rest) = (path.len() - 1, fd.cast_unsigned());
-    while at > DIRECTORY.len() {
-        at -= 1;
-        path[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    at -= DIRECTORY.len();
-    path[at..at + DIRECTORY.len()].copy_from_slice(DIRECTORY);
+    let path = path(format_args!("/proc/thread-self/fd/{fd}"));
     let flags = libc::O_WRONLY | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-    // SAFETY: the path at `at` ends in NUL.
-    let own = unsafe { libc::open(path[at..].as_ptr().cast(), flags) };
+    // SAFETY: the path ends in NUL.
+    let own = unsafe { libc::open(path.as_ptr().cast(), flags) };
     (own >= 0).then_some(own)
+}
+
+/// A path of at most 39 bytes, and NUL. Allocates no memory.
+fn path(path: fmt::Arguments<'_>) -> [u8; 40] {
+    let mut bytes = [0; 40];
+    let fits = (&mut bytes[..39]).write_fmt(path);
+    debug_assert!(fits.is_ok());
+    bytes
 }
 
 /// `/dev/null` is character device 1:3 (`Documentation/admin-guide/devices.txt`).
@@ -250,13 +246,7 @@ pub(crate) fn processor_time(task: u32) -> Option<Duration> {
 
 /// Whether a thread of this process runs or waits for a processor. False where that is unknown.
 pub(crate) fn is_runnable(task: u32) -> bool {
-    use std::io::Write;
-    let mut path = [0; 40];
-    // The rest stays NUL.
-    let room = path.len() - 1;
-    if write!(&mut path[..room], "/proc/self/task/{task}/stat").is_err() {
-        return false;
-    }
+    let path = path(format_args!("/proc/self/task/{task}/stat"));
     // Its number, its name of at most 15 bytes in brackets, and its state (`proc_pid_stat(5)`).
     let mut start = [0; 64];
     // SAFETY: the path ends in NUL; `start` is writable; no other code has the descriptor.
@@ -323,7 +313,6 @@ pub(crate) fn forget_range(file: &File, at: u64, length: u64) {
 mod tests {
     use super::super::unix::Output;
     use super::*;
-    use std::io::Write;
     use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 
     /// Both ends of a pseudo-terminal that no thread reads.

@@ -306,7 +306,7 @@ fn by_arithmetic(n: u64) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::fmt::Display;
 
@@ -326,7 +326,7 @@ mod tests {
     }
 
     /// xorshift: different bits each call, the same sequence each run.
-    fn bits(state: &mut u64) -> u64 {
+    pub(crate) fn bits(state: &mut u64) -> u64 {
         *state ^= *state << 13;
         *state ^= *state >> 7;
         *state ^= *state << 17;

@@ -10,7 +10,7 @@ pub(crate) mod dispatch;
 mod erased;
 pub(crate) mod float;
 mod formats;
-mod integer;
+pub(crate) mod integer;
 pub(crate) mod message;
 mod padded;
 mod piece;

@@ -144,14 +144,7 @@ pub(super) unsafe fn put<const FRACTION: u32>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// xorshift: different bits each call, the same sequence each run.
-    fn bits(state: &mut u64) -> u64 {
-        *state ^= *state << 13;
-        *state ^= *state >> 7;
-        *state ^= *state << 17;
-        *state
-    }
+    use crate::text::integer::tests::bits;
 
     fn text<const FRACTION: u32>(mantissa: u64, exponent: i32, point_zero: bool) -> String {
         let mut bytes = [0xaa_u8; ROOM];
