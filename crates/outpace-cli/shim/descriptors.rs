@@ -1,18 +1,19 @@
-//! Which descriptors lead to the ring's terminal.
+//! Which descriptors lead to the ring's terminal, or to its pipe.
 //!
 //! The kernel is asked once, and its answer, that it is so or that it is not, holds until a call is made that may change the descriptor ([`known`](crate::known)).
 //! A write that begins after the call has returned goes where the descriptor leads then.
 //!
 //! This requires that all such calls are seen. The C library's are ([`watch`](crate::watch)); `run` looks whether other code in the
 //! process makes system calls ([`is_plain`]). Until it has looked, after each library that is loaded, and where there is such
-//! code, each write asks the kernel for the terminal's number. The first write after each look of `run` asks as well, every few
+//! code, each write asks the kernel where its descriptor leads. The first write after each look of `run` asks as well, every few
 //! milliseconds in a burst, because a debugger can change a process's descriptors.
 
 use crate::known::{CallCounter, Known};
 use crate::membership::member;
 use crate::originals::{Index, original};
 use crate::ring::Header;
-use crate::system::{Leads, is_writable, leads, terminal_of};
+use crate::settle::LAST_SERVED;
+use crate::system::{Leads, is_writable, leads, still_leads};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -29,8 +30,8 @@ const fn nothing_known() -> Known {
     }
 }
 
-/// Those that lead to the terminal, and those that lead elsewhere. A closed one is neither: `open` may give its number to the
-/// terminal, and is not seen.
+/// Those that lead to the terminal or pipe, and those that lead elsewhere. A closed one is neither: `open` may give its number to
+/// the terminal, and is not seen.
 static HERE: [Known; DESCRIPTORS] = [const { nothing_known() }; DESCRIPTORS];
 static ELSEWHERE: [Known; DESCRIPTORS] = [const { nothing_known() }; DESCRIPTORS];
 
@@ -56,7 +57,7 @@ pub(crate) fn forget() {
     CALLS_OF_ALL.forget();
 }
 
-/// Where the bytes written to a descriptor go: to the ring's terminal; elsewhere, of which this process is sure; or the kernel
+/// Where the bytes written to a descriptor go: to the ring's terminal or pipe; elsewhere, of which this process is sure; or the kernel
 /// decides.
 #[inline]
 pub(crate) fn destination(descriptor: c_int, ring: &Header) -> Leads {
@@ -84,12 +85,13 @@ fn ask(descriptor: c_int, ring: &Header, here: &Known, calls: &CallCounter, at: 
         return Leads::Elsewhere;
     }
     let was_known = here.holds(count);
-    if was_known && has_number(descriptor, ring) {
+    if was_known && still_leads(descriptor, ring) {
         here.note(count, is_plain(ring), taken);
         return Leads::Here;
     }
     let leads = leads(descriptor, ring);
     if leads == Leads::Here && is_writable(descriptor) {
+        LAST_SERVED.store(descriptor, Ordering::Relaxed);
         here.note(count, is_plain(ring), taken);
         return Leads::Here;
     }
@@ -101,11 +103,6 @@ fn ask(descriptor: c_int, ring: &Header, here: &Known, calls: &CallCounter, at: 
         elsewhere.note(count, true, taken);
     }
     Leads::Perhaps
-}
-
-/// Whether a descriptor leads to a terminal of the number that the ring's has.
-fn has_number(descriptor: c_int, ring: &Header) -> bool {
-    terminal_of(descriptor) == Some(ring.terminal.load(Ordering::Relaxed))
 }
 
 fn is_here(descriptor: c_int, ring: &Header) -> bool {

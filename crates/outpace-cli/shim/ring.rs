@@ -3,6 +3,8 @@
 // The shim (`shim.rs`), `run` and the model checker compile this same file; each brings its atomics and its capacity as
 // `sync`. This file makes no system call: it tells its caller when to wait or to wake.
 //
+// Where `run` gives the program a pipe and no terminal, that pipe is the ring's "terminal" in all that follows.
+//
 // The memory belongs to `run`. A family of processes writes, with any number of threads: the program, and those of its
 // children that have the shim. `run` reads, and passes on to the terminal what it reads.
 //
@@ -56,6 +58,9 @@ const GENERATION: u64 = 0x100;
 /// In `head`: the holder of the lock must not publish. The other bits count bytes and never reach this one.
 const REVOKED: u64 = 1 << 63;
 
+/// The number of a terminal that is a pipe: no device has it.
+pub const NO_TERMINAL: u64 = 0;
+
 /// `doze`: `run` looks now, looks again within milliseconds, or has to be woken.
 pub const AWAKE: u32 = 0;
 pub const NAP: u32 = 1;
@@ -83,7 +88,7 @@ pub struct Header {
     pub program: AtomicU32,
     /// The process of `run`.
     pub run: AtomicU32,
-    /// The terminal's device, inode and number (fstat(2)).
+    /// The device, inode and number of the terminal (fstat(2)); of a pipe, the first two, and [`NO_TERMINAL`].
     pub device: AtomicU64,
     pub inode: AtomicU64,
     pub terminal: AtomicU64,
@@ -285,6 +290,11 @@ impl Header {
             return Put::Done { wake };
         }
         result
+    }
+
+    /// Whether the ring serves a pipe.
+    pub fn is_pipe(&self) -> bool {
+        self.terminal.load(Ordering::Relaxed) == NO_TERMINAL
     }
 
     /// The count of published bytes.

@@ -1,10 +1,10 @@
 //! The ring of this process, and waiting until what is in it is on the terminal.
 
 use crate::ring::{self, Header};
-use crate::system::{self, FUTEX, KILL, TIMED_OUT, call, leads};
+use crate::system::{self, FUTEX, KILL, Leads, TIMED_OUT, call, leads};
 use core::ffi::c_int;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// The shared memory, once it is there.
 pub(crate) static RING: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
@@ -23,18 +23,32 @@ pub(crate) const FOREVER: u32 = u32::MAX;
 
 pub(crate) fn wake(ring: &Header) {
     if ring.rouse() {
+        let word = &raw const ring.doze.0 as usize;
         // SAFETY: the word is in the shared memory.
-        unsafe {
-            call(
-                FUTEX,
-                &raw const ring.doze.0 as usize,
-                FUTEX_WAKE,
-                1,
-                0,
-                0,
-                0,
-            )
-        };
+        let woken = unsafe { call(FUTEX, word, FUTEX_WAKE, 1, 0, 0, 0) };
+        if woken == 0 {
+            // It was about to sleep, or is gone.
+            look_for_run(ring);
+        }
+    }
+}
+
+/// A descriptor that led to the ring's terminal or pipe when the kernel was asked last.
+pub(crate) static LAST_SERVED: AtomicI32 = AtomicI32::new(-1);
+
+/// Ends the use of the ring if `run` has ended, or reads no more. A pipe tells that even if `run` is a zombie, or another process has
+/// its number. Of a terminal, the leader of the session ends the use as well.
+#[cold]
+pub(crate) fn look_for_run(ring: &Header) {
+    let descriptor = LAST_SERVED.load(Ordering::Relaxed);
+    let has_hung_up = || {
+        ring.is_pipe() && system::has_hung_up(descriptor) && leads(descriptor, ring) == Leads::Here
+    };
+    let run = ring.run.load(Ordering::Relaxed) as usize;
+    // SAFETY: signal 0 is none.
+    let is_gone = || unsafe { call(KILL, run, 0, 0, 0, 0, 0) } == system::ESRCH;
+    if has_hung_up() || is_gone() {
+        ring.die();
     }
 }
 
@@ -56,11 +70,7 @@ pub(crate) fn wait(ring: &Header, looks: u32, holds: impl Fn() -> bool) -> bool 
         let waited = unsafe { call(FUTEX, word, FUTEX_WAIT, drained as usize, limit, 0, 0) };
         if waited == TIMED_OUT {
             left = left.saturating_sub(u32::from(looks != FOREVER));
-            let run = ring.run.load(Ordering::Relaxed) as usize;
-            // SAFETY: signal 0 is none.
-            if unsafe { call(KILL, run, 0, 0, 0, 0, 0) } == system::ESRCH {
-                ring.die();
-            }
+            look_for_run(ring);
         }
     };
     ring.end_to_wait();

@@ -1,6 +1,6 @@
 //! System calls made without the C library, and questions about descriptors, memory and processes.
 
-use crate::ring::Header;
+use crate::ring::{self, Header};
 use core::ffi::{c_char, c_int};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,9 +26,10 @@ mod numbers {
     pub(crate) const PRCTL: usize = 157;
     pub(crate) const FGETXATTR: usize = 193;
     pub(crate) const FUTEX: usize = 202;
-    pub(crate) const OPENAT: usize = 257;
     pub(crate) const CLOCK_GETTIME: usize = 228;
+    pub(crate) const OPENAT: usize = 257;
     pub(crate) const NEWFSTATAT: usize = 262;
+    pub(crate) const PPOLL: usize = 271;
     pub(crate) const PRLIMIT: usize = 302;
 }
 #[cfg(target_arch = "aarch64")]
@@ -39,6 +40,7 @@ mod numbers {
     pub(crate) const OPENAT: usize = 56;
     pub(crate) const CLOSE: usize = 57;
     pub(crate) const PREAD: usize = 67;
+    pub(crate) const PPOLL: usize = 73;
     pub(crate) const NEWFSTATAT: usize = 79;
     pub(crate) const FSTAT: usize = 80;
     pub(crate) const FUTEX: usize = 98;
@@ -211,9 +213,10 @@ impl FileStatus {
     }
 }
 
+/// Where a descriptor leads.
 #[derive(PartialEq, Eq)]
 pub(crate) enum Leads {
-    /// To the ring's terminal.
+    /// To the ring's terminal or pipe.
     Here,
     /// Perhaps to that terminal, under another name (`/dev/tty`).
     Perhaps,
@@ -223,6 +226,7 @@ pub(crate) enum Leads {
 }
 
 const CHARACTER_DEVICE: u32 = 0o020000;
+const PIPE: u32 = 0o010000;
 const FILE_TYPE: u32 = 0o170000;
 const DEV_TTY: u64 = 5 << 8;
 
@@ -237,17 +241,31 @@ pub(crate) fn leads(descriptor: c_int, ring: &Header) -> Leads {
         return Leads::Nowhere;
     };
     let terminal = ring.terminal.load(Ordering::Relaxed);
-    if stat.mode & FILE_TYPE != CHARACTER_DEVICE {
+    let kind = if terminal == ring::NO_TERMINAL {
+        PIPE
+    } else {
+        CHARACTER_DEVICE
+    };
+    if stat.mode & FILE_TYPE != kind {
         Leads::Elsewhere
     } else if stat.special == terminal
         && stat.device == ring.device.load(Ordering::Relaxed)
         && stat.inode == ring.inode.load(Ordering::Relaxed)
     {
         Leads::Here
-    } else if stat.special == DEV_TTY || stat.special == terminal {
+    } else if kind == CHARACTER_DEVICE && (stat.special == DEV_TTY || stat.special == terminal) {
         Leads::Perhaps
     } else {
         Leads::Elsewhere
+    }
+}
+
+/// Whether a descriptor, which led to the ring's terminal or pipe before, leads to one like it. Of a terminal, its number is looked at,
+/// which is cheaper than fstat(2).
+pub(crate) fn still_leads(descriptor: c_int, ring: &Header) -> bool {
+    match ring.terminal.load(Ordering::Relaxed) {
+        ring::NO_TERMINAL => leads(descriptor, ring) == Leads::Here,
+        terminal => terminal_of(descriptor) == Some(terminal),
     }
 }
 
@@ -263,15 +281,35 @@ pub(crate) fn flags(descriptor: c_int) -> isize {
     unsafe { call(FCNTL, descriptor as usize, F_GETFL, 0, 0, 0, 0) }
 }
 
-/// The number of the terminal to which a descriptor leads (ioctl_tty(2)); cheaper than fstat(2). It is not unique: each devpts has
-/// its own numbers.
-pub(crate) fn terminal_of(descriptor: c_int) -> Option<u64> {
+/// The number of the terminal to which a descriptor leads (ioctl_tty(2)). It is not unique: each devpts has its own numbers.
+fn terminal_of(descriptor: c_int) -> Option<u64> {
     const TIOCGDEV: usize = 0x8004_5432;
     let mut device = 0_u32;
     let place = &raw mut device as usize;
     // SAFETY: the kernel fills in the four bytes, or answers that it is no terminal.
     let result = unsafe { call(IOCTL, descriptor as usize, TIOCGDEV, place, 0, 0, 0) };
     (result == 0).then_some(u64::from(device))
+}
+
+/// Whether the other end of a descriptor has gone (poll(2)).
+pub(crate) fn has_hung_up(descriptor: c_int) -> bool {
+    #[repr(C)]
+    struct Poll {
+        descriptor: c_int,
+        wanted: i16,
+        happened: i16,
+    }
+    const POLLERR: i16 = 8;
+    const POLLHUP: i16 = 16;
+    let mut poll = Poll {
+        descriptor,
+        wanted: 0,
+        happened: 0,
+    };
+    let (place, at_once) = (&raw mut poll as usize, [0_i64; 2]);
+    // SAFETY: the kernel reads and writes one structure, and reads a time of none.
+    unsafe { call(PPOLL, place, 1, at_once.as_ptr() as usize, 0, 0, 0) };
+    poll.happened & (POLLERR | POLLHUP) != 0
 }
 
 /// Whether a descriptor can be written to.

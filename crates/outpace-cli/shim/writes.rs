@@ -6,7 +6,7 @@ use crate::machine::{__errno_location, PASS};
 use crate::membership::{count, me};
 use crate::originals::ensure_resolved;
 use crate::ring::{self, Header, Put};
-use crate::settle::{FOREVER, FUTEX_WAIT, ring, settle_for, wait, wake};
+use crate::settle::{FOREVER, FUTEX_WAIT, look_for_run, ring, settle_for, wait, wake};
 use crate::system::{self, FUTEX, Leads, O_NONBLOCK, SCHED_YIELD, call, can_be_read, flags};
 use crate::text;
 use core::ffi::c_int;
@@ -98,6 +98,15 @@ fn wait_for_lock(ring: &Header, looks: u32) {
     }
 }
 
+/// After so many bytes that `run` has not taken, a write looks whether it still runs: the most that is lost is what a pipe holds.
+const BLOCK: u64 = 64 << 10;
+
+/// Whether this write, which was published just now, is the last of so many bytes.
+fn fills_block(ring: &Header, length: usize) -> bool {
+    let end = ring.published();
+    end % BLOCK < length as u64 && end - ring.tail.0.load(Ordering::Relaxed).min(end) >= BLOCK
+}
+
 enum Through {
     /// Written: so many bytes.
     Ring(usize),
@@ -149,6 +158,8 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
             Put::Done { wake: asleep } => {
                 if asleep {
                     wake(ring);
+                } else if fills_block(ring, length) {
+                    look_for_run(ring);
                 }
                 return Through::Ring(length);
             }

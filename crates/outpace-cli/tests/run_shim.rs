@@ -1,4 +1,4 @@
-//! `outpace run --shim`: what a program writes through memory is what it writes to a terminal.
+//! `outpace run --shim`: what a program writes through memory is what it writes to a terminal, or to a pipe.
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
 mod scripted;
@@ -10,9 +10,10 @@ use scripted::{
 };
 use std::collections::HashMap;
 use std::fs;
+use std::io::{BufRead, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -60,16 +61,51 @@ fn uses_musl(program: &str) -> bool {
     memchr::memmem::find(&fs::read(program).unwrap(), b"/ld-musl-").is_some()
 }
 
-/// What comes on a terminal, with the shim as said.
-fn shown(shim: &str, words: &[&str]) -> Vec<u8> {
-    Terminal::run(&[&["--shim", shim, "--"], words].concat()).whole()
+/// Where the program's output goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum To {
+    Terminal,
+    Pipe,
 }
 
-/// The same bytes come with the shim as without; returns them.
+const PLACES: [To; 2] = [To::Terminal, To::Pipe];
+
+/// What comes on a terminal, with the shim as said.
+fn shown(shim: &str, words: &[&str]) -> Vec<u8> {
+    shown_on(To::Terminal, shim, words)
+}
+
+/// What comes there, with lines that end as on a terminal.
+fn shown_on(to: To, shim: &str, words: &[&str]) -> Vec<u8> {
+    let words = [&["--shim", shim, "--"], words].concat();
+    match to {
+        To::Terminal => Terminal::run(&words).whole(),
+        To::Pipe => {
+            // One pipe for stdout and stderr, which is so served by one pipe of `run`.
+            let (mut reader, pipe) = std::io::pipe().unwrap();
+            let mut command = outpace("run");
+            command
+                .args(words)
+                .stdout(pipe.try_clone().unwrap())
+                .stderr(pipe);
+            let mut outer = command.spawn().unwrap();
+            drop(command);
+            let mut whole = Vec::new();
+            reader.read_to_end(&mut whole).unwrap();
+            outer.wait().unwrap();
+            text(&whole).replace('\n', "\r\n").into()
+        }
+    }
+}
+
+/// The same bytes come with the shim as without, on a terminal and through a pipe; returns the terminal's.
 fn same(words: &[&str]) -> String {
-    let without = text(&shown("never", words));
-    assert_same(words, &text(&shown("auto", words)), &without);
-    without
+    let [terminal, _] = PLACES.map(|to| {
+        let without = text(&shown_on(to, "never", words));
+        assert_same(words, &text(&shown_on(to, "auto", words)), &without);
+        without
+    });
+    terminal
 }
 
 fn assert_same(words: &[&str], with: &str, without: &str) {
@@ -391,9 +427,22 @@ fn what_the_user_has_loaded_before_each_program_stays_and_children_see_just_that
 
 /// What `-v` says went through memory, of all processes, and everything that was shown before it.
 fn verbose(words: &[&str]) -> (u64, String) {
-    let mut terminal = Terminal::run(&[&["-v", "--shim", "always", "--"], words].concat());
-    let status = terminal.wait();
-    let whole = text(&terminal.whole());
+    verbose_on(To::Terminal, words)
+}
+
+fn verbose_on(to: To, words: &[&str]) -> (u64, String) {
+    let words = &[&["-v", "--shim", "always", "--"], words].concat();
+    let (status, whole) = match to {
+        To::Terminal => {
+            let mut terminal = Terminal::run(words);
+            (terminal.wait(), text(&terminal.whole()))
+        }
+        To::Pipe => {
+            let output = outpace("run").args(words).output().unwrap();
+            let whole = text(&[output.stdout, output.stderr].concat());
+            (output.status, whole.replace('\n', "\r\n"))
+        }
+    };
     let end = || &whole[whole.len().saturating_sub(500)..];
     let (shown, said) = whole
         .split_once("outpace: ")
@@ -418,9 +467,10 @@ fn processes_of_all_kinds_keep_the_order_that_they_know() {
     let Some((writer, other)) = writers() else {
         return;
     };
-    for (round, child) in [other, writer].into_iter().enumerate() {
+    let rounds = PLACES.map(|to| [(to, other), (to, writer)]);
+    for (round, (to, child)) in rounds.into_iter().flatten().enumerate() {
         let file = scratch(&format!("family-{round}"));
-        let (_, shown) = verbose(&[writer, "family", file.to_str().unwrap(), child]);
+        let (_, shown) = verbose_on(to, &[writer, "family", file.to_str().unwrap(), child]);
         let each = 2 * 2000 + 500 + 3000 + 2000 + 3000 + 5000;
         assert_in_order(&shown, 500 + 3 * each + 2 * 100);
     }
@@ -434,14 +484,15 @@ fn a_program_that_another_becomes_or_starts_has_it_too() {
     let ordered = format!("{writer} ordered {path} 50000");
     let becomes = format!("exec {ordered}");
     let starts = format!("{ordered}; true");
-    for (words, reuses) in [
-        (&["sh", "-c", &becomes][..], true),
-        (&["sh", "-c", &starts], false),
-        (
-            &["env", "A=b", "nice", writer, "ordered", path, "50000"],
-            true,
-        ),
-    ] {
+    let ways: [&[&str]; 3] = [
+        &["sh", "-c", &becomes],
+        &["sh", "-c", &starts],
+        &["env", "A=b", "nice", writer, "ordered", path, "50000"],
+    ];
+    for (words, to) in ways
+        .into_iter()
+        .flat_map(|words| PLACES.map(|to| (words, to)))
+    {
         let _ = fs::remove_file(&file);
         if !words[..words.len().min(4)]
             .iter()
@@ -449,9 +500,9 @@ fn a_program_that_another_becomes_or_starts_has_it_too() {
         {
             continue;
         }
-        let (bytes, shown) = verbose(words);
+        let (bytes, shown) = verbose_on(to, words);
         assert_in_order(&shown, 50_000);
-        assert!(bytes > 0, "{words:?} {reuses}");
+        assert!(bytes > 0, "{words:?} {to:?}");
     }
 }
 
@@ -802,12 +853,19 @@ fn a_thread_is_cancelled_where_it_writes() {
 }
 
 /// Kills a program at a random moment, so many times. What its writes had returned for is there, and at most one more.
+/// Kills the program at a random moment, so many times, on a terminal and behind a pipe in turn.
 fn killed_at_random(rounds: u64) {
     let Some((writer, _)) = writers() else { return };
     for round in 0..rounds {
         let counter = scratch(&format!("counter-{round}"));
         let words = [writer, "counted", counter.to_str().unwrap()];
-        let terminal = Terminal::run(&[&["--shim", "always", "--"], &words[..]].concat());
+        let to = PLACES[round as usize % 2];
+        let whole = {
+            let words = words.map(str::to_owned);
+            std::thread::spawn(move || {
+                shown_on(to, "always", &words.each_ref().map(String::as_str))
+            })
+        };
         let mut found = None;
         wait_until("the program", || {
             found = process_of(&words).filter(|_| counter.exists());
@@ -816,7 +874,7 @@ fn killed_at_random(rounds: u64) {
         let pause = (round * 7919 + u64::from(std::process::id())) % 9000;
         std::thread::sleep(std::time::Duration::from_micros(pause));
         let _ = kill_process(Pid::from_raw(found.unwrap()).unwrap(), Signal::KILL);
-        let shown = text(&terminal.whole());
+        let shown = text(&whole.join().unwrap());
         let mapped = fs::read(&counter).unwrap_or_default();
         let count = mapped
             .first_chunk::<8>()
@@ -846,9 +904,9 @@ fn a_child_writes_after_what_it_knows_of_another_thread_s_writes() {
     };
     for round in 0..30 {
         let counter = scratch(&format!("crowd-{round}"));
-        let child = [other, writer][round % 2];
+        let (to, child) = (PLACES[round / 2 % 2], [other, writer][round % 2]);
         let words = [writer, "crowd", counter.to_str().unwrap(), child];
-        let shown = text(&shown("always", &words));
+        let shown = text(&shown_on(to, "always", &words));
         let (mut written, mut children) = (0, 0);
         for line in shown.split_terminator("\r\n") {
             if let Some(known) = line.strip_prefix("knows ") {
@@ -877,10 +935,11 @@ fn a_child_writes_after_what_it_knows_of_a_write_that_was_held_up() {
     let Some((writer, other)) = writers() else {
         return;
     };
-    for (round, child) in [other, writer].into_iter().enumerate() {
+    let rounds = PLACES.map(|to| [(to, other), (to, writer)]);
+    for (round, (to, child)) in rounds.into_iter().flatten().enumerate() {
         let counter = scratch(&format!("held-up-{round}"));
         let words = [writer, "held up", counter.to_str().unwrap(), child];
-        let shown = text(&shown("always", &words));
+        let shown = text(&shown_on(to, "always", &words));
         let (mut written, mut children) = (0_u64, 0);
         for line in shown.split_terminator("\r\n") {
             if let Some(known) = line.strip_prefix("knows ") {
@@ -1121,6 +1180,120 @@ fn when_outpace_is_killed_the_program_is_told() {
     wait_until("the error", || told.exists());
 }
 
+/// Behind a pipe there is no leader of a session, and no signal. A write finds that the pipe has no reader, as without the shim.
+#[test]
+fn when_outpace_is_killed_a_program_that_writes_to_a_pipe_meets_its_error() {
+    let Some((writer, _)) = writers() else { return };
+    for stays_zombie in [false, true] {
+        let told = scratch(&format!("told-{stays_zombie}"));
+        let words = [writer, "forever", told.to_str().unwrap()];
+        let arguments = [&["run", "--shim", "always", "--"], &words[..]].concat();
+        let script = format!("trap '' PIPE; exec {OUTPACE} {}", arguments.join(" "));
+        let mut command = Command::new("sh");
+        let mut outer = command
+            .args(["-c", &script])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut output = outer.stdout.take().unwrap();
+        let mut whole = Vec::new();
+        wait_until("the program", || {
+            let mut some = [0; 4096];
+            let read = output.read(&mut some).unwrap();
+            whole.extend_from_slice(&some[..read]);
+            memchr::memmem::find(&whole, b"ready").is_some()
+        });
+        outer.kill().unwrap();
+        if !stays_zombie {
+            outer.wait().unwrap();
+        }
+        wait_until("the error", || told.exists());
+        outer.wait().unwrap();
+    }
+}
+
+#[test]
+fn a_pipe_that_does_not_wait_agrees_with_poll() {
+    let Some((writer, _)) = writers() else { return };
+    let refused = scratch("refused-pipe");
+    let words = [writer, "nonblocking", refused.to_str().unwrap()];
+    let mut outer = outpace("run")
+        .args([
+            "--shim",
+            "always",
+            "--overflow",
+            "block",
+            "--memory",
+            "64KiB",
+        ])
+        .args(words)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    wait_until("a pipe that is full", || refused.exists());
+    let mut whole = String::new();
+    outer
+        .stdout
+        .take()
+        .unwrap()
+        .read_to_string(&mut whole)
+        .unwrap();
+    assert!(outer.wait().unwrap().success());
+    let lines = whole
+        .split_terminator('\n')
+        .filter(|line| line.len() == 999)
+        .count();
+    assert_eq!(lines, 4000);
+    assert!(
+        whole.ends_with("written 4000000 refused 1 quarrels 0\n"),
+        "{}",
+        &whole[whole.len() - 80..]
+    );
+}
+
+/// The reader of a pipe answers, and the program waits for that: each line comes without another one behind it.
+#[test]
+fn a_program_and_its_reader_can_take_turns() {
+    let Some((_, _)) = writers() else { return };
+    let mut words = outpace("run");
+    words.args(["-v", "--shim", "always", "sed", "-u", "s/x/y/"]);
+    let mut outer = words
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut keys, output) = (outer.stdin.take().unwrap(), outer.stdout.take().unwrap());
+    let mut answers = std::io::BufReader::new(output).lines();
+    for turn in 0..2000 {
+        writeln!(keys, "x{turn}").unwrap();
+        assert_eq!(answers.next().unwrap().unwrap(), format!("y{turn}"));
+    }
+    drop(keys);
+    let said = text(&outer.wait_with_output().unwrap().stderr);
+    let bytes = (0..2000)
+        .map(|turn| format!("y{turn}\n").len())
+        .sum::<usize>();
+    assert!(
+        said.contains(&format!("shim: {bytes} bytes through memory")),
+        "{said}"
+    );
+}
+
+/// What outlives the program keeps the pipe open, and its output comes, too; with the program's own before it.
+#[test]
+fn a_process_that_outlives_the_program_writes_to_the_pipe_until_it_ends() {
+    let Some((writer, _)) = writers() else { return };
+    let file = scratch("later");
+    let path = file.to_str().unwrap();
+    let script = format!(
+        "{writer} burst; (while ! test -e {path}; do sleep 0.01; done; {writer} burst; echo later) & {writer} burst; touch {path}"
+    );
+    let shown = text(&shown_on(To::Pipe, "always", &["sh", "-c", &script]));
+    let burst: String = (0..30).map(|n| format!("burst {n}\r\n")).collect();
+    assert_eq!(shown, [&burst, &burst, &burst, "later\r\n"].concat());
+}
+
 /// A file of proc(5), of each thread of a process.
 fn of_each_thread(process: i32, name: &str) -> impl Iterator<Item = String> {
     let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
@@ -1184,12 +1357,17 @@ fn a_program_that_cannot_have_it_is_refused_with_the_reason_or_runs_without_it()
     );
     terminal.wait_for("--shim always: LD_AUDIT is set");
     assert_eq!(terminal.wait().code(), Some(1));
-    let output = outpace("run")
-        .args(["--shim", "always", "true"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("the program writes to no terminal of ours"));
+    let mut command = outpace("run");
+    let file = fs::File::create(scratch("regular")).unwrap();
+    command.args(["--shim", "always", "true"]).stdout(file);
+    let error = scratch("regular.error");
+    command.stderr(fs::File::create(&error).unwrap());
+    assert_eq!(command.status().unwrap().code(), Some(1));
+    let error = fs::read_to_string(error).unwrap();
+    assert!(
+        error.contains("the program writes to no terminal or pipe of ours"),
+        "{error}"
+    );
     let mut terminal = Terminal::run(&["-v", "--shim", "always", "--", writer, "burst"]);
     terminal.wait_for("bytes through memory");
     assert_eq!(terminal.wait().code(), Some(0));

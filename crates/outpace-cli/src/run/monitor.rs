@@ -540,16 +540,8 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     let mut command = command(start.words, start.standard);
     command.process_group(0);
     if let Some(shim) = start.shim {
-        for (name, value) in shim.environment() {
-            // SAFETY: this process has one thread. (`Command::envs` would sort the program's variables and drop doubled names.)
-            unsafe { std::env::set_var(name, value) };
-        }
-        let is_for_this = move || {
-            shim.is_for_this_process();
-            Ok(())
-        };
-        // SAFETY: the closure stores a number, and allocates no memory.
-        unsafe { command.pre_exec(is_for_this) };
+        // SAFETY: this process has one thread.
+        unsafe { shim.give_to(&mut command) };
     }
     let descriptor = terminal.as_raw_fd();
     let to_foreground = move || {

@@ -3,6 +3,8 @@
 
 use super::counters::CounterDisplay;
 use super::finish::{self, Relays};
+use super::relay::Relay;
+use super::shim::Shim;
 use super::tee::Tee;
 use super::{Run, When, are_same, has_reader, monitor, no_shim};
 use crate::platform::ending::Ending;
@@ -12,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Passed on to the program if a process has sent them; the terminal's own signals reach both of us.
 const PASSED_ON: [i32; 7] = [
@@ -26,11 +28,6 @@ const PASSED_ON: [i32; 7] = [
 ];
 
 pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> Outcome {
-    const NO_TERMINAL: &str = "the program writes to no terminal of ours";
-    if run.shim == When::Always {
-        return Err(no_shim(NO_TERMINAL));
-    }
-    run.say(format_args!("no shim: {NO_TERMINAL}"));
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let wants = |descriptor| has_reader(descriptor) || tee.is_some();
     let relay_out = wants(stdout);
@@ -41,18 +38,26 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         stdout: None,
         stderr: None,
     };
-    // Process 1 has to stay, to reap orphans, and so has one that keeps counters.
-    let stays = std::process::id() == 1 || display.stats.is_some();
-    if !relay_out && !relay_err && !stays {
-        // No output passes through us: the program takes our place.
-        let error = monitor::command(&run.command, nothing).exec();
-        return Err(run.cannot_start(&error));
+    if !relay_out && !relay_err {
+        const NO_PIPE: &str = "the program writes to no terminal or pipe of ours";
+        if run.shim == When::Always {
+            return Err(no_shim(NO_PIPE));
+        }
+        run.say(format_args!("no shim: {NO_PIPE}"));
+        // Process 1 has to stay, to reap orphans, and so has one that keeps counters.
+        if std::process::id() != 1 && display.stats.is_none() {
+            // No output passes through us: the program takes our place.
+            let error = monitor::command(&run.command, nothing).exec();
+            return Err(run.cannot_start(&error));
+        }
     }
     let failed = |error: io::Error| Failure::failed("relay", error);
     signals::tell_of_children();
     let signals = Signals::collect(&[&PASSED_ON[..], &[libc::SIGCHLD]].concat()).map_err(failed)?;
     let mut relays = Relays::new(display).map_err(failed)?;
     let mut standard = nothing;
+    // The pipe that the shim serves: stdout's if there is one.
+    let mut served = None;
     (|| -> io::Result<()> {
         if relay_out {
             let (program, relay) = run.pipe_to(stdout, tee.as_ref(), relays.ended())?;
@@ -60,27 +65,58 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
                 // One pipe for both keeps their order.
                 standard.stderr = Some(program.try_clone()?);
             }
+            served = Some((program.try_clone()?, relays.add(relay)));
             standard.stdout = Some(program);
-            relays.add(relay);
         }
         if relay_err && standard.stderr.is_none() {
             let (program, relay) = run.pipe_to(stderr, tee.as_ref(), relays.ended())?;
+            let pipe = (program.try_clone()?, relays.add(relay));
+            served.get_or_insert(pipe);
             standard.stderr = Some(program);
-            relays.add(relay);
         }
         Ok(())
     })()
     .map_err(failed)?;
-    // The command is dropped at once: its copies would keep the pipes open.
-    let program = monitor::command(&run.command, standard)
-        .spawn()
-        .map_err(|error| run.cannot_start(&error))?
-        .id() as i32;
+    let shim = served
+        .as_ref()
+        .map(|(pipe, _)| run.shim(pipe))
+        .transpose()?;
+    let mut command = monitor::command(&run.command, standard);
+    if let Some(Ok(shim)) = &shim {
+        // SAFETY: no thread has been started yet, not even a relay's.
+        #[allow(unsafe_code)]
+        unsafe {
+            shim.give_to(&mut command);
+        }
+    }
+    let program = command.spawn();
+    // Its copies would keep the pipes open.
+    drop(command);
+    let program = program.map_err(|error| run.cannot_start(&error))?.id() as i32;
     relays.start().map_err(failed)?;
-    let ending = supervise(program, &signals, &mut relays).map_err(failed)?;
-    if std::process::id() == 1 {
-        // The kernel ends the others with us: no more is waited for.
-        relays.program_ended();
+    // As process 1 we wait for no process that outlives the program: the kernel ends all of them with us.
+    let is_last = std::process::id() == 1;
+    let tell_relays = relays.when_ended().map_err(failed)?;
+    let all_passed_on = move || {
+        if is_last {
+            tell_relays();
+        }
+    };
+    let shim_of_pipe = match (&shim, served) {
+        (Some(Ok(shim)), Some((pipe, relay))) => {
+            let ours = std::process::id() as i32;
+            // Bytes go through the pipe, not around it: from there, pages may go on without being copied.
+            shim.start(pipe, Weak::new(), ours, all_passed_on)
+                .map_err(failed)?;
+            Some((shim, relay))
+        }
+        _ => None,
+    };
+    let ending = supervise(program, &signals, &mut relays, &shim_of_pipe).map_err(failed)?;
+    match &shim_of_pipe {
+        Some((shim, _)) => shim.finish(),
+        None if is_last => relays.program_ended(),
+        None => {}
     }
     let finished = finish::finish(
         relays,
@@ -91,11 +127,23 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         None,
         |_, _| (),
     )?;
+    if let Some((shim, _)) = shim_of_pipe {
+        shim.wait_for_starts();
+        shim.describe().iter().for_each(|what| run.say(what));
+    }
+    if let Some(Err(reason)) = &shim {
+        run.say(format_args!("no shim: {reason}"));
+    }
     Ok(finished.repeat())
 }
 
 /// Passes signals on until the program has ended.
-fn supervise(program: i32, signals: &Signals, relays: &mut Relays) -> io::Result<Ending> {
+fn supervise(
+    program: i32,
+    signals: &Signals,
+    relays: &mut Relays,
+    shim: &Option<(&Arc<Shim>, Weak<Relay>)>,
+) -> io::Result<Ending> {
     loop {
         let done: &OwnedFd = relays.done_event();
         let mut waiting = [
@@ -107,6 +155,12 @@ fn supervise(program: i32, signals: &Signals, relays: &mut Relays) -> io::Result
             Err(error) => return Err(error.into()),
         }
         relays.collect();
+        if let Some((shim, relay)) = shim
+            && relay.strong_count() == 0
+        {
+            // The reader has gone. The kernel tells the program so, at its next write to the pipe.
+            shim.is_dead();
+        }
         while let Some(arrived) = signals.next() {
             if arrived.number == libc::SIGCHLD {
                 if let Some(ending) = Ending::reap(program)? {

@@ -1,4 +1,4 @@
-//! A program's writes to its terminal without the kernel in between: see `shim/shim.rs` and `shim/ring.rs`.
+//! A program's writes to its terminal, or its pipe, without the kernel in between: see `shim/shim.rs` and `shim/ring.rs`.
 //!
 //! `run` makes the memory and the shared object, both without a name. A thread of its passes on the bytes in the memory, in large
 //! pieces. Bytes of a killed program are still in the memory, and are passed on.
@@ -42,6 +42,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -80,18 +82,60 @@ pub(super) struct Shim {
 
 /// Where the bytes are passed on to.
 struct Way {
+    /// The program's terminal, or the pipe that it has in its place.
     terminal: OwnedFd,
-    /// The relay behind the terminal.
+    /// The relay behind a terminal, if bytes may go around that.
     relay: Weak<Relay>,
     /// Called when all is passed on.
     done: Box<dyn FnOnce() + Send>,
 }
 
-/// Looks without bytes since the last one with bytes, looks with bytes in a row, and the count of keys at the last look.
+/// How long the thread that passes on waits for further bytes.
 struct Pace {
+    /// Looks without bytes since the last one with bytes.
     idle: u32,
+    /// Looks with bytes in a row.
     streak: u32,
+    /// The count of keys at the last look.
     keys: u64,
+    /// On a pipe: looks that are still followed by sleep, and how many will be after the next vain nap.
+    awake: u32,
+    penalty: u32,
+}
+
+/// A nap on a pipe is vain if it gathers fewer bytes: the program waits for an answer, or writes seldom.
+const LITTLE: u64 = 1 << 10;
+/// The fewest and the most looks on a pipe between two vain naps.
+const PENALTIES: [u32; 2] = [16, 4096];
+
+impl Pace {
+    const fn new() -> Self {
+        Self {
+            // The first write wakes.
+            idle: NAPS,
+            streak: 0,
+            keys: 0,
+            awake: 0,
+            penalty: PENALTIES[0],
+        }
+    }
+
+    /// After a look at a pipe that found so many bytes: has the next write wake this thread, unless the program is likely to go on
+    /// writing. Its reader may answer, and the program may wait for that: a nap would delay each answer.
+    fn look_at_pipe(&mut self, found: u64, after_nap: bool) {
+        if found >= LITTLE {
+            (self.awake, self.penalty) = (0, PENALTIES[0]);
+            return;
+        }
+        if after_nap {
+            self.awake = self.penalty;
+            self.penalty = (self.penalty * 4).min(PENALTIES[1]);
+        }
+        if self.awake > 0 {
+            self.awake -= u32::from(found > 0);
+            self.idle = NAPS;
+        }
+    }
 }
 
 impl Way {
@@ -161,7 +205,7 @@ impl Drop for Memory {
 }
 
 impl Shim {
-    /// Makes the shim for a command on this terminal, and for the programs that it starts or becomes. An error is the reason why
+    /// Makes the shim for a command on this terminal or pipe, and for the programs that it starts or becomes. An error is the reason why
     /// there is none.
     pub(super) fn prepare(command: &OsStr, terminal: &OwnedFd) -> Result<Self, String> {
         if LIBRARY.is_empty() {
@@ -171,8 +215,7 @@ impl Shim {
             return Err(refusal);
         }
         let others = program::preloaded()?;
-        let settings = rustix::termios::tcgetattr(terminal).map_err(|error| error.to_string())?;
-        if settings.local_modes.contains(LocalModes::TOSTOP) {
+        if stops_writers(terminal) {
             return Err("the terminal stops jobs in the background that write (tostop)".to_owned());
         }
         Self::make(terminal, others).map_err(|error| error.to_string())
@@ -220,8 +263,12 @@ impl Shim {
         format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into()
     }
 
-    /// Variables for the program's environment; the shim takes them out again.
-    pub(super) fn environment(&self) -> [(&'static str, OsString); 2] {
+    /// Gives the shim to a command, by variables in its environment, which the shim takes out again.
+    ///
+    /// # Safety
+    ///
+    /// This process has one thread.
+    pub(super) unsafe fn give_to(self: &Arc<Self>, command: &mut Command) {
         let own = self.path(&self.library);
         let preload = match self.others.clone() {
             Some(mut others) => {
@@ -231,20 +278,24 @@ impl Shim {
             }
             None => own,
         };
-        [
+        let variables = [
             ("LD_PRELOAD", preload),
             ("OUTPACE_RING", self.path(&self.ring)),
-        ]
-    }
-
-    /// Makes the shim one for the calling process, which is about to become the program. May be called between fork and exec.
-    pub(super) fn is_for_this_process(&self) {
-        // SAFETY: no memory is involved.
-        let process = unsafe { libc::getpid() };
-        self.memory
-            .header()
-            .program
-            .store(process as u32, Ordering::Release);
+        ];
+        for (name, value) in variables {
+            // SAFETY: the caller's. (`Command::envs` would sort the program's variables and drop doubled names.)
+            unsafe { std::env::set_var(name, value) };
+        }
+        let shim = Arc::clone(self);
+        let is_for_this_process = move || {
+            // SAFETY: no memory is involved.
+            let process = unsafe { libc::getpid() };
+            let header = shim.memory.header();
+            header.program.store(process as u32, Ordering::Release);
+            Ok(())
+        };
+        // SAFETY: the closure stores a number, and allocates no memory.
+        unsafe { command.pre_exec(is_for_this_process) };
     }
 
     /// Ends the use of the ring: from now on writes go to the terminal.
@@ -255,8 +306,8 @@ impl Shim {
         wake(&header.drained.0, i32::MAX);
     }
 
-    /// Called by the leader of the session before it closes its descriptors, by which the loader opens the files of the shim: waits
-    /// for the programs that other processes are starting with it. Bounded, since such a program may be killed before it opens them.
+    /// Called before the process closes its descriptors by which the loader opens the files of the shim: waits for the programs that
+    /// other processes are starting with it. Bounded, since such a program may be killed before it opens them.
     pub(super) fn wait_for_starts(&self) {
         const LONGEST: Duration = Duration::from_millis(100);
         let header = self.memory.header();
@@ -306,17 +357,14 @@ impl Shim {
     }
 
     fn pass_on(self: &Arc<Self>) {
-        let mut pace = Pace {
-            // The first write wakes.
-            idle: NAPS,
-            streak: 0,
-            keys: 0,
-        };
+        let is_pipe = self.memory.header().is_pipe();
+        let (mut pace, mut has_napped) = (Pace::new(), false);
         loop {
             let mut way = self.way();
             let Some(open) = way.as_ref() else {
                 return;
             };
+            let before = self.memory.header().tail.0.load(Ordering::Relaxed);
             let is_over = match self.pass_on_what_is_there(open, &mut pace) {
                 Ok(is_over) => is_over,
                 Err(_) => {
@@ -338,6 +386,10 @@ impl Shim {
             }
             drop(relay);
             let header = self.memory.header();
+            if is_pipe {
+                let found = header.tail.0.load(Ordering::Relaxed) - before;
+                pace.look_at_pipe(found, std::mem::take(&mut has_napped));
+            }
             let (how, limit) = if pace.idle < NAPS {
                 (ring::NAP, Some(NAP))
             } else {
@@ -348,6 +400,7 @@ impl Shim {
                 // `finish` sets this first, and then looks at `doze`.
                 if !self.finishing.load(Ordering::SeqCst) {
                     drop(way);
+                    has_napped = limit.is_some();
                     sleep(&header.doze.0, how, limit);
                 }
                 header.get_up();
@@ -475,10 +528,8 @@ impl Shim {
             .processes()
             .as_mut()
             .is_some_and(|processes| processes.are_members(self.memory.members()));
-        let stops_writers = rustix::termios::tcgetattr(terminal)
-            .is_ok_and(|settings| settings.local_modes.contains(LocalModes::TOSTOP));
         are_members
-            && !stops_writers
+            && !stops_writers(terminal)
             && header.lock.0.load(Ordering::Acquire) == 0
             && header.open(seen)
     }
@@ -593,6 +644,12 @@ impl Shim {
         }
         all
     }
+}
+
+/// Whether the kernel stops jobs in the background of a terminal that write to it.
+fn stops_writers(terminal: &OwnedFd) -> bool {
+    rustix::termios::tcgetattr(terminal)
+        .is_ok_and(|settings| settings.local_modes.contains(LocalModes::TOSTOP))
 }
 
 fn is_there(process: u32) -> bool {

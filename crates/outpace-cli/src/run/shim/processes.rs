@@ -1,13 +1,14 @@
-//! Whether each process that can write to the terminal has the shim: only then may the ring be used.
+//! Whether each process that can write to the terminal, or to the pipe, has the shim: only then may the ring be used.
 //!
-//! A process can write to it if it is the process's controlling terminal (`/dev/tty`), or if a descriptor leads to it. proc(5) shows
-//! both. Processes of other users show their descriptors to the superuser only: those that the program may have started count
+//! A process can write to a terminal if it is the process's controlling terminal (`/dev/tty`), or if a descriptor leads to it, and
+//! to a pipe if a descriptor leads to that. proc(5) shows both. Processes of other users show their descriptors to the superuser only: those that the program may have started count
 //! as ones that can.
 
 use super::program;
 use super::ring::{self, Member};
 use super::sync::Ordering;
 use crate::platform::procfs::{self, Stat};
+use rustix::fs::FileType;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::os::fd::AsFd;
@@ -23,12 +24,20 @@ pub(super) struct Stranger {
     pub(super) is_unfit: bool,
 }
 
-/// The processes on a terminal, as far as they were looked at.
+/// Where the program's output goes.
+enum Served {
+    /// A terminal of this number.
+    Terminal(u64),
+    /// A pipe, by the text of a link to it (proc(5)).
+    Pipe(PathBuf),
+}
+
+/// The processes that have a terminal or a pipe, as far as they were looked at.
 pub(super) struct Processes {
-    /// Ours: `outpace`, and the leader of the session.
+    /// Ours: `outpace`, and the leader of the session, or `outpace` again where it has made none.
     ours: [i32; 2],
-    terminal: u64,
-    /// When the leader was started; set when it is needed first.
+    served: Served,
+    /// When the second of ours was started; set when it is needed first.
     since: Option<u64>,
     /// Programs looked at, by device and inode, and the reason if one is unfit.
     programs: HashMap<(u64, u64), Option<String>>,
@@ -61,9 +70,15 @@ fn tick() -> u64 {
 
 impl Processes {
     pub(super) fn new(leader: i32, terminal: impl AsFd) -> std::io::Result<Self> {
+        let stat = rustix::fs::fstat(terminal)?;
+        let is_pipe = FileType::from_raw_mode(stat.st_mode) == FileType::Fifo;
         Ok(Self {
             ours: [std::process::id() as i32, leader],
-            terminal: rustix::fs::fstat(terminal)?.st_rdev,
+            served: if is_pipe {
+                Served::Pipe(format!("pipe:[{}]", stat.st_ino).into())
+            } else {
+                Served::Terminal(stat.st_rdev)
+            },
             since: None,
             programs: HashMap::new(),
             strangers: BTreeMap::new(),
@@ -71,7 +86,7 @@ impl Processes {
         })
     }
 
-    /// Whether all processes on the terminal are members; false also if the last look was too short a time ago.
+    /// Whether all processes that have the terminal or pipe are members; false also if the last look was too short a time ago.
     pub(super) fn are_members(&mut self, members: &[Member]) -> bool {
         let began = Instant::now();
         if began < self.next {
@@ -112,7 +127,7 @@ impl Processes {
         }
     }
 
-    /// Whether a process is a member, or cannot write to the terminal.
+    /// Whether a process is a member, or cannot write to the terminal or pipe.
     fn is_right(&mut self, process: i32, members: &[Member]) -> bool {
         let Some(stat) = Stat::of(process).filter(|stat| !stat.is_of_kernel && !has_ended(stat))
         else {
@@ -136,7 +151,7 @@ impl Processes {
             }
             return member.fitness.load(Ordering::Relaxed) == ring::FIT;
         }
-        if !self.has_terminal(process, &stat) {
+        if !self.can_write(process, &stat) {
             return true;
         }
         let reason = self
@@ -158,8 +173,10 @@ impl Processes {
         }
     }
 
-    fn has_terminal(&self, process: i32, stat: &Stat) -> bool {
-        if stat.terminal == encoded(self.terminal) {
+    fn can_write(&self, process: i32, stat: &Stat) -> bool {
+        if let Served::Terminal(number) = self.served
+            && stat.terminal == encoded(number)
+        {
             return true;
         }
         let directory = format!("/proc/{process}/fd");
@@ -172,13 +189,18 @@ impl Processes {
             Err(_) => return false,
         };
         let leads_there = |path: PathBuf| {
-            // A file of another process may answer late, so only possible terminals are asked.
             let name = fs::read_link(&path).unwrap_or_default();
-            let is_device = name
-                .parent()
-                .is_some_and(|directory| directory.ends_with("pts"))
-                || name.as_os_str().len() <= "/4194304".len();
-            is_device && fs::metadata(&path).is_ok_and(|file| file.rdev() == self.terminal)
+            match &self.served {
+                Served::Pipe(pipe) => name == *pipe,
+                // A file of another process may answer late, so only possible terminals are asked.
+                Served::Terminal(number) => {
+                    let is_device = name
+                        .parent()
+                        .is_some_and(|directory| directory.ends_with("pts"))
+                        || name.as_os_str().len() <= "/4194304".len();
+                    is_device && fs::metadata(&path).is_ok_and(|file| file.rdev() == *number)
+                }
+            }
         };
         descriptors
             .flatten()
