@@ -54,9 +54,8 @@ use tee::Tee;
 ///
 /// In a container: ENTRYPOINT ["outpace", "run", "--overflow", "drop", "server"]. As process 1 it reaps orphans.
 ///
-/// On a terminal every line costs the program a microsecond or more in the kernel, however fast it is read.
-/// Programs of glibc or musl on x86-64 are spared that (--shim). Into a pipe (--pipe) a line costs a fraction of it:
-/// for programs that need no terminal, such as a server that logs.
+/// On a terminal every line costs the program a microsecond or more in the kernel, however fast it is read, and into
+/// a pipe a third of one. Programs of glibc or musl on x86-64 are spared that (--shim).
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     /// What happens to output while the memory is full
@@ -79,12 +78,12 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE")]
     tee: Option<PathBuf>,
 
-    /// Give the program a pipe even where our output is a terminal: a line costs it least then, but most programs use
-    /// no colours, buffer their lines and draw no full screens on a pipe
+    /// Give the program a pipe even where our output is a terminal: for programs that need no terminal, such as a server
+    /// that logs. Most programs use no colours, buffer their lines and draw no full screens on a pipe
     #[arg(long)]
     pipe: bool,
 
-    /// Take the program's writes to its terminal through memory, without the kernel in between
+    /// Take the program's writes to its terminal or pipe through memory, without the kernel in between
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     shim: When,
 
@@ -135,7 +134,7 @@ enum When {
     Auto,
     /// Where it cannot be, the program is not started, and the reason is shown
     Always,
-    /// As any program writes to a terminal
+    /// As any program writes to a terminal or a pipe
     Never,
 }
 
@@ -224,7 +223,7 @@ impl Run {
         self.is_lossy().then(memory)
     }
 
-    /// The shim of a program on a terminal, or the reason why it has none.
+    /// The shim of a program on a terminal or a pipe, or the reason why it has none.
     fn shim(&self, terminal: &OwnedFd) -> Result<Result<Arc<Shim>, String>, Failure> {
         let shim = match self.shim {
             When::Never => Err("--shim never".to_owned()),
