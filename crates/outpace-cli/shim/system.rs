@@ -291,6 +291,17 @@ fn terminal_of(descriptor: c_int) -> Option<u64> {
     (result == 0).then_some(u64::from(device))
 }
 
+/// Whether a descriptor leads to a pipe, a socket, or a device other than memory's (the null device, say).
+pub(crate) fn has_reader(descriptor: c_int) -> bool {
+    const SOCKET: u32 = 0o140000;
+    const MEMORY: u64 = 1;
+    FileStatus::of(descriptor as usize).is_some_and(|stat| match stat.mode & FILE_TYPE {
+        PIPE | SOCKET => true,
+        CHARACTER_DEVICE => stat.special >> 8 != MEMORY,
+        _ => false,
+    })
+}
+
 /// Whether the other end of a descriptor has gone (poll(2)).
 pub(crate) fn has_hung_up(descriptor: c_int) -> bool {
     #[repr(C)]

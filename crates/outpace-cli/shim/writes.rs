@@ -6,7 +6,9 @@ use crate::machine::{__errno_location, PASS};
 use crate::membership::{count, me};
 use crate::originals::ensure_resolved;
 use crate::ring::{self, Header, Put};
-use crate::settle::{FOREVER, FUTEX_WAIT, look_for_run, ring, settle_for, wait, wake};
+use crate::settle::{
+    FOREVER, FUTEX_WAIT, let_stdout_set_out, look_for_run, ring, settle_for, wait, wake,
+};
 use crate::system::{self, FUTEX, Leads, O_NONBLOCK, SCHED_YIELD, call, can_be_read, flags};
 use crate::text;
 use core::ffi::c_int;
@@ -195,13 +197,19 @@ fn answer(ring: &Header, descriptor: c_int, through: Through) -> isize {
     match through {
         Through::Ring(written) => written as isize,
         Through::NoRoom => -EAGAIN,
-        Through::Elsewhere => PASS,
-        Through::Kernel => {
-            settle_for(ring, descriptor);
+        Through::Elsewhere | Through::Kernel => {
+            if matches!(through, Through::Kernel) {
+                settle_for(ring, descriptor);
+            }
+            if descriptor == STDERR && !ring.is_drained() {
+                let_stdout_set_out(ring, descriptor);
+            }
             PASS
         }
     }
 }
+
+const STDERR: c_int = 2;
 
 /// The C library function's result, or [`PASS`].
 fn with_errno(answer: isize) -> isize {
