@@ -11,8 +11,9 @@ use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
 use crate::user::failure::{Failure, Outcome};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::OFlags;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::sync::{Arc, Weak};
 
@@ -29,7 +30,7 @@ const PASSED_ON: [i32; 7] = [
 
 pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> Outcome {
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
-    let wants = |descriptor| has_reader(descriptor) || tee.is_some();
+    let wants = |descriptor| has_reader(descriptor) && !needs_own(descriptor) || tee.is_some();
     let relay_out = wants(stdout);
     // A terminal that is both stdout and stderr is served from one pipe.
     let relay_err = wants(stderr) && (!rustix::termios::isatty(stderr) || are_same(stdout, stderr));
@@ -135,6 +136,16 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         run.say(format_args!("no shim: {reason}"));
     }
     Ok(finished.repeat())
+}
+
+/// Whether the program has to have this very descriptor: it keeps the boundaries of writes (a socket of messages, a pipe with
+/// O_DIRECT), or is a socket by which the program also reads, and which it may ask for its peer.
+fn needs_own(descriptor: BorrowedFd<'_>) -> bool {
+    use rustix::net::{SocketType, sockopt::socket_type};
+    if let Ok(kind) = socket_type(descriptor) {
+        return kind != SocketType::STREAM || are_same(descriptor, rustix::stdio::stdin());
+    }
+    rustix::fs::fcntl_getfl(descriptor).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }
 
 /// Passes signals on until the program has ended.

@@ -486,8 +486,9 @@ impl Relay {
             PollFd::new(&self.ended, PollFlags::IN),
             PollFd::from_borrowed_fd(self.outlet.as_fd(), PollFlags::empty()),
         ];
-        // A program that only reads has to see that its terminal has gone. With `--tee` its output is still taken.
-        let sees_hangup = self.conversation.is_some() && self.tee.is_none();
+        // A program that does not write has to see that its terminal, or the reader of its pipe, has gone. On a terminal `--tee` still
+        // takes its output.
+        let sees_hangup = self.conversation.is_none() || self.tee.is_none();
         let asked = if sees_hangup { 3 } else { 2 };
         loop {
             match poll(&mut waiting[..asked], unfinished.then_some(&LINE_PATIENCE)) {
