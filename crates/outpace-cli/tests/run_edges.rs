@@ -432,3 +432,58 @@ fn sighup_reaches_the_job_in_front_of_a_shell() {
     // The leader of the session has the terminal no more, either.
     terminal.whole();
 }
+
+/// Without `run`, a program that waits for something else learns it from the pipe itself (poll(2)).
+#[test]
+fn a_program_that_does_not_write_sees_that_the_reader_has_gone() {
+    if !installed("tail") {
+        println!("skipped: tail is not installed");
+        return;
+    }
+    for shim in ["auto", "never"] {
+        let mut command = outpace("run");
+        command.args(["--shim", shim, "tail", "-f", "/dev/null"]);
+        let mut outer = command.stdout(Stdio::piped()).spawn().unwrap();
+        drop(outer.stdout.take());
+        wait_until("the end of a program without a reader", || {
+            outer.try_wait().unwrap().is_some()
+        });
+    }
+}
+
+#[test]
+fn a_socket_that_keeps_messages_apart_or_is_stdin_as_well_is_the_program_s_own() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::{UnixDatagram, UnixStream};
+    let (ours, theirs) = UnixDatagram::pair().unwrap();
+    let mut command = outpace("run");
+    command.args(["sh", "-c", "echo one; echo two"]);
+    assert!(
+        command
+            .stdout(OwnedFd::from(theirs))
+            .status()
+            .unwrap()
+            .success()
+    );
+    for message in [&b"one\n"[..], b"two\n"] {
+        let mut buffer = [0; 64];
+        let length = ours.recv(&mut buffer).unwrap();
+        assert_eq!(&buffer[..length], message);
+    }
+    let own = |is_stdin: bool| {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut command = outpace("run");
+        command.args(["readlink", "/proc/self/fd/1"]);
+        if is_stdin {
+            command.stdin(OwnedFd::from(theirs.try_clone().unwrap()));
+        }
+        command.stdout(OwnedFd::from(theirs));
+        assert!(command.status().unwrap().success());
+        drop(command);
+        let mut shown = String::new();
+        ours.read_to_string(&mut shown).unwrap();
+        shown
+    };
+    assert!(own(true).starts_with("socket:"), "{}", own(true));
+    assert!(own(false).starts_with("pipe:"), "{}", own(false));
+}
