@@ -242,3 +242,60 @@ fn an_application_that_has_ratatui_forget_its_last_frame_gets_everything_drawn_a
         assert_eq!(session.rows(), before);
     }
 }
+
+/// Tokens of models may be single code points.
+#[test]
+fn a_transcript_that_is_streamed_by_characters_has_every_mark_and_joiner() {
+    let text = "e\u{301}x 👨\u{200d}👩 ❤\u{fe0f} नि\u{301}y";
+    for (reflow, with_live) in REFLOWS
+        .into_iter()
+        .flat_map(|reflow| [(reflow, false), (reflow, true)])
+    {
+        let (mut transcript, wire) = transcripts::transcript(Size::new(40, 8), reflow);
+        transcript.append("before").unwrap();
+        transcript.append("").unwrap();
+        for c in text.chars() {
+            transcript.extend(c.to_string()).unwrap();
+            if with_live {
+                transcript
+                    .live(1, |live| live.render_widget("live", live.area()))
+                    .unwrap();
+            }
+            transcript.flush_and_wait(None).unwrap();
+        }
+        transcript.extend("\n").unwrap();
+        // It begins a line, so there is no symbol that it continues.
+        transcript.extend("\u{301}after").unwrap();
+        transcript.finish().unwrap();
+        let mut emulator = vt100::Parser::new(8.try_into().unwrap(), 40.try_into().unwrap(), 0);
+        emulator.process(&wire.take());
+        let contents = emulator.screen().contents();
+        let lines: Vec<&str> = contents.lines().collect();
+        assert_eq!(lines, ["before", text, "after"], "{reflow:?}");
+    }
+}
+
+#[cfg(all(unix, not(outpace_portable)))]
+#[test]
+fn a_transcript_into_a_pipe_is_its_lines() {
+    use std::io::Read;
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let mut transcript = outpace_ratatui::Transcript::open(&writer).unwrap();
+    drop(writer);
+    let red = ratatui::style::Style::new().red();
+    transcript.append(Text::styled("one\ntwo", red)).unwrap();
+    transcript.append("").unwrap();
+    for token in ["stre", "am", "ed é\n", "", "and 日本"] {
+        transcript.extend(token).unwrap();
+        transcript
+            .live(2, |live| live.render_widget("live", live.area()))
+            .unwrap();
+        transcript.flush_and_wait(None).unwrap();
+    }
+    transcript.suspend(|| ()).unwrap();
+    transcript.append("last").unwrap();
+    transcript.finish().unwrap();
+    let mut text = String::new();
+    reader.read_to_string(&mut text).unwrap();
+    assert_eq!(text, "one\ntwo\nstreamed é\nand 日本\nlast\n");
+}

@@ -25,8 +25,10 @@
 mod ahead;
 mod last;
 mod live;
+mod plain;
 
 use last::{Last, after};
+use plain::Plain;
 
 use super::encode::Encoder;
 use super::{BEGIN_SYNCHRONIZED, END_SYNCHRONIZED, HIDE_CURSOR, MAX_SYNCHRONIZED, SHOW_CURSOR};
@@ -38,6 +40,8 @@ pub(crate) struct Glyph {
     pub(crate) text: String,
     pub(crate) columns: u16,
     pub(crate) style: Style,
+    /// It continues the symbol before it, as a combining mark does: the terminal joins both if they are printed one after the other.
+    pub(crate) joins: bool,
 }
 
 impl Glyph {
@@ -122,6 +126,8 @@ pub(crate) struct TranscriptRenderer {
     /// This frame has erased rows that it draws again.
     destructive: bool,
     stats: Stats,
+    /// There is no terminal: only text is written.
+    plain: Option<Plain>,
 }
 
 impl TranscriptRenderer {
@@ -142,6 +148,15 @@ impl TranscriptRenderer {
             drawn_below: false,
             destructive: false,
             stats: Stats::default(),
+            plain: None,
+        }
+    }
+
+    /// Writes text alone.
+    pub(crate) fn plain() -> Self {
+        Self {
+            plain: Some(Plain::default()),
+            ..Self::new(Reflow::Never, false)
         }
     }
 
@@ -152,6 +167,11 @@ impl TranscriptRenderer {
 
     /// The bytes that add to the transcript and show this live region below it. `rows`: those of the terminal.
     pub(crate) fn render(&mut self, additions: &[Addition], wanted: &Screen, rows: u16) -> &[u8] {
+        if let Some(plain) = &mut self.plain {
+            self.encoder.out.clear();
+            plain.render(additions, &mut self.encoder.out);
+            return &self.encoder.out;
+        }
         let parked = self.parked;
         let begun_at = self.begin(wanted.width());
         self.adopt_size(wanted.width(), rows);
@@ -183,6 +203,11 @@ impl TranscriptRenderer {
 
     /// The bytes that print the open line, if there is one.
     pub(crate) fn settle(&mut self, wanted: &Screen, rows: u16) -> &[u8] {
+        if let Some(plain) = &mut self.plain {
+            self.encoder.out.clear();
+            plain.end_line(&mut self.encoder.out);
+            return &self.encoder.out;
+        }
         self.begin(wanted.width());
         self.adopt_size(wanted.width(), rows);
         self.finish_line();
@@ -197,13 +222,21 @@ impl TranscriptRenderer {
         self.reflow == Reflow::Ahead
     }
 
-    /// Whether the last line is drawn, not printed.
+    /// Whether the last line is drawn, not printed; in a pipe, whether its line feed is not.
     pub(crate) fn is_open(&self) -> bool {
-        self.last.as_ref().is_some_and(Last::is_open)
+        match &self.plain {
+            Some(plain) => plain.lacks_line_feed(),
+            None => self.last.as_ref().is_some_and(Last::is_open),
+        }
     }
 
     /// The bytes that take the live region away, and leave the cursor below the transcript.
     pub(crate) fn farewell(&mut self, width: u16) -> &[u8] {
+        if let Some(plain) = &mut self.plain {
+            self.encoder.out.clear();
+            plain.end_line(&mut self.encoder.out);
+            return &self.encoder.out;
+        }
         self.begin(width);
         if self.begun {
             self.erase_all();
@@ -458,18 +491,19 @@ impl TranscriptRenderer {
     /// Prints an extension behind the end of a printed line, whose last row is above the anchor. The terminal wraps.
     fn print_behind(&mut self, last: &mut Last, glyphs: &[Glyph]) {
         let (mut column, old) = (last.column, last.columns.len());
-        let before = last.glyphs.last().cloned();
         let already = last.glyphs.len();
+        let symbol = last.glyphs.iter().rposition(|glyph| !glyph.joins);
+        let before = last.glyphs[symbol.unwrap_or(0)..].to_vec();
         last.push(glyphs.to_vec(), self.width);
         if last.columns.len() == old {
             return;
         }
         self.encoder.text("\x1b[A");
-        if let Some(before) = before.filter(|_| column >= self.width) {
+        if column >= self.width {
             // The row is full. Printing its last symbol again has the terminal wrap before the next.
-            self.go_to_column(self.width.saturating_sub(before.columns));
-            self.encoder.set_pen(before.style);
-            self.encoder.text(&before.text);
+            let columns = before.iter().map(|glyph| glyph.columns).sum();
+            self.go_to_column(self.width.saturating_sub(columns));
+            self.print(&before);
         } else {
             self.go_to_column(column);
         }

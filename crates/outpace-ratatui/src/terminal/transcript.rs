@@ -1,5 +1,7 @@
 //! A transcript that grows and a live region below it, for programs that talk.
 
+#[cfg(all(unix, not(outpace_portable)))]
+use std::io::IsTerminal;
 use std::io::{self, Write};
 #[cfg(all(unix, not(outpace_portable)))]
 use std::os::fd::AsFd;
@@ -14,7 +16,7 @@ use ratatui_core::widgets::Widget;
 use super::backend::Surface;
 use super::cells::{colors_are_off, style_of};
 use super::options::Target;
-use super::probe::LEAVE_LIMIT;
+use super::probe::{self, LEAVE_LIMIT};
 use crate::model::{Cursor, Screen, Stats};
 use crate::present::{Feed, Output, fit};
 use crate::render::{Addition, Glyph, Reflow, TranscriptRenderer};
@@ -90,6 +92,8 @@ pub struct Transcript {
     /// The size that the live region was fitted into.
     shown_at: Size,
     finished: bool,
+    /// The last symbol of the last line, which an extension may continue.
+    end: String,
 }
 
 impl std::fmt::Debug for Transcript {
@@ -133,7 +137,7 @@ impl Live {
 }
 
 impl Transcript {
-    /// A transcript on standard output.
+    /// A transcript on standard output. Into a pipe or a file it writes the lines as text, without colours and live region.
     ///
     /// # Errors
     /// If the descriptor is closed, or no thread can be started.
@@ -160,7 +164,10 @@ impl Transcript {
 
     fn on_terminal(file: sys::Terminal) -> io::Result<Self> {
         // Terminals that do not know synchronized output ignore it.
-        let renderer = TranscriptRenderer::new(reflow_by_name(), true);
+        let renderer = match file.is_terminal() {
+            true => TranscriptRenderer::new(reflow_by_name(), true),
+            false => TranscriptRenderer::plain(),
+        };
         let feed = Feed::start(renderer, Output::Terminal(file.try_clone()?))?;
         feed.leave_at_endings()?;
         Ok(Self::with(feed, Surface::Terminal(file)))
@@ -183,6 +190,7 @@ impl Transcript {
             live: Screen::new(0, 0),
             shown_at: Size::ZERO,
             finished: false,
+            end: String::new(),
         }
     }
 
@@ -235,10 +243,15 @@ impl Transcript {
             lines.push(Addition::Line(Vec::new()));
         }
         self.follow_size()?;
+        self.end = match lines.last() {
+            Some(Addition::Line(line)) => end_of(line),
+            _ => String::new(),
+        };
         self.feed.add(lines)
     }
 
-    /// Continues the last line of the transcript; a line feed in the text begins another one. Does not wait.
+    /// Continues the last line of the transcript; a line feed in the text begins another one. Does not wait. A text may begin within a
+    /// symbol: with a combining mark, or behind a joiner.
     ///
     /// # Errors
     /// If the terminal is gone.
@@ -248,10 +261,10 @@ impl Transcript {
         let additions: Vec<Addition> = parts
             .map(|(at, part)| {
                 let part = part.strip_suffix('\r').unwrap_or(part);
-                let glyphs = glyphs(
-                    &Line::from(Span::styled(part, span.style)),
-                    TheirStyle::new(),
-                );
+                if at > 0 {
+                    self.end.clear();
+                }
+                let glyphs = continued(&mut self.end, part, span.style);
                 match at {
                     0 => Addition::Extend(glyphs),
                     _ => Addition::Open(glyphs),
@@ -302,7 +315,7 @@ impl Transcript {
 
     /// Takes the live region away while something else writes to the terminal or reads from it: a child process, an
     /// editor, a stop by Ctrl-Z. Then it is shown again, below the other's output, where an [extension](Self::extend) of the last line
-    /// begins another one. Waits for the terminal.
+    /// begins another one. Waits for the terminal, which is asked where the other's output ended.
     ///
     /// # Errors
     /// If the terminal is gone.
@@ -310,11 +323,24 @@ impl Transcript {
         self.follow_size()?;
         self.feed.take_away()?;
         self.feed.wait(None)?;
+        self.end.clear();
         let result = work();
+        self.end_line_of_others()?;
         let size = self.size();
         fit(&mut self.live, (size.width, size.height));
         self.feed.show(self.live.clone(), size.height)?;
         Ok(result)
+    }
+
+    /// Begins a row if the output of others has ended within one. A terminal that does not answer has its cursor in the first column.
+    fn end_line_of_others(&self) -> io::Result<()> {
+        if let Surface::Terminal(file) = &self.surface
+            && let Ok((1.., _)) = probe::ask_for_cursor(file)
+        {
+            let mut terminal = file;
+            terminal.write_all(b"\r\n")?;
+        }
+        Ok(())
     }
 
     /// Waits until the terminal has accepted everything, or the limit is over. Returns whether it has.
@@ -379,6 +405,53 @@ fn reflow_by_name() -> Reflow {
     }
 }
 
+/// The symbols of a text that follows this end of a line. The first of them may continue it.
+fn continued(end: &mut String, text: &str, style: TheirStyle) -> Vec<Glyph> {
+    let line = |text: &str| glyphs(&Line::from(Span::raw(text)).style(style), TheirStyle::new());
+    let whole = format!("{end}{text}");
+    let joined = Span::raw(&whole)
+        .styled_graphemes(TheirStyle::new())
+        .next()
+        .map_or(0, |first| first.symbol.len());
+    let found = match joined.checked_sub(end.len()) {
+        Some(more @ 1..) if !end.is_empty() => {
+            let mut found = line(&text[more..]);
+            let mut cell = ratatui_core::buffer::Cell::default();
+            cell.set_style(style);
+            let symbol = &whole[..joined];
+            let columns = symbol
+                .cell_width()
+                .saturating_sub(end.as_str().cell_width());
+            found.insert(
+                0,
+                Glyph {
+                    text: text[..more].to_owned(),
+                    columns,
+                    style: style_of(&cell, colors_are_off()),
+                    joins: true,
+                },
+            );
+            found
+        }
+        _ => line(text),
+    };
+    match &found[..] {
+        [] => {}
+        [only] if only.joins => end.push_str(&only.text),
+        all => *end = end_of(all),
+    }
+    found
+}
+
+/// The text of the last symbol.
+fn end_of(line: &[Glyph]) -> String {
+    let symbol = line.iter().rposition(|glyph| !glyph.joins).unwrap_or(0);
+    line[symbol..]
+        .iter()
+        .map(|glyph| glyph.text.as_str())
+        .collect()
+}
+
 /// The symbols of a line, in styles. Tabs become four spaces; other control characters go.
 fn glyphs(line: &Line<'_>, style: TheirStyle) -> Vec<Glyph> {
     let colors_off = colors_are_off();
@@ -402,6 +475,7 @@ fn glyphs(line: &Line<'_>, style: TheirStyle) -> Vec<Glyph> {
                 text,
                 columns,
                 style: style_of(&cell, colors_off),
+                joins: false,
             });
         }
     }

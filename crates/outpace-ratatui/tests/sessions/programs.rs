@@ -383,7 +383,7 @@ fn talks() -> std::io::Result<()> {
             "editor" => {
                 let shell = [
                     "-c",
-                    "printf '\\033[?1049hthe editor\\033[?1049l'; echo a child",
+                    "printf '\\033[?1049hthe editor\\033[?1049l'; echo a child; printf 'without an end'",
                 ];
                 transcript.suspend(|| Command::new("sh").args(shell).status())??;
                 transcript.extend("edited")?;

@@ -123,7 +123,9 @@ fn what_an_editor_and_a_child_print_comes_between_the_lines_of_a_transcript() {
             .unwrap_or_else(|| panic!("no {text}: {screen}"))
     };
     assert!(
-        at("streamed further") < at("a child") && at("a child") < at("edited"),
+        at("streamed further") < at("a child")
+            && at("a child") + 1 == at("without an end")
+            && at("without an end") + 1 == at("edited"),
         "{screen}"
     );
     assert!(

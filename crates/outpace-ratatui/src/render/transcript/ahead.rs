@@ -57,6 +57,9 @@ impl TranscriptRenderer {
     /// symbol: there the cursor rests behind it.
     fn resting_place(&self) -> Option<&Glyph> {
         let last = self.last.as_ref()?.glyphs.last()?;
+        if last.joins {
+            return None;
+        }
         let mut chars = last.text.chars();
         let width = chars.next().map_or(0, trusted_width);
         (chars.next().is_none() && width == usize::from(last.columns)).then_some(last)

@@ -92,9 +92,12 @@ impl TranscriptRenderer {
 
     /// Draws the symbols that the open line has grown by.
     fn draw_open(&mut self, last: &mut Last, at: &mut u16) {
-        let drawn = last.open.replace(last.glyphs.len()).unwrap_or(0);
+        let mut drawn = last.open.replace(last.glyphs.len()).unwrap_or(0);
         if drawn == last.glyphs.len() {
             return;
+        }
+        while drawn > 0 && last.glyphs[drawn].joins {
+            drawn -= 1;
         }
         let (mut row, mut column) = (0, 0);
         for &columns in &last.columns[..drawn] {

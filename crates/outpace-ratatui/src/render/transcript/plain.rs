@@ -1,0 +1,45 @@
+//! A transcript that is written into a pipe or a file: its lines as text, without a live region.
+
+use super::{Addition, Glyph};
+
+/// Where the text is.
+#[derive(Debug, Default)]
+pub(super) struct Plain {
+    in_line: bool,
+    /// The last line was added as a whole. It may be extended, but need not wait for that.
+    is_whole: bool,
+}
+
+impl Plain {
+    /// Writes what adds to the transcript. The line feed of the last line comes [later](Self::end_line).
+    pub(super) fn render(&mut self, additions: &[Addition], out: &mut Vec<u8>) {
+        for addition in additions {
+            match addition {
+                Addition::Line(glyphs) | Addition::Open(glyphs) => {
+                    self.end_line(out);
+                    self.print(glyphs, out);
+                }
+                Addition::Extend(glyphs) => self.print(glyphs, out),
+            }
+            self.is_whole = matches!(addition, Addition::Line(_));
+        }
+    }
+
+    /// Whether the last line is whole, but for its line feed.
+    pub(super) const fn lacks_line_feed(&self) -> bool {
+        self.in_line && self.is_whole
+    }
+
+    fn print(&mut self, glyphs: &[Glyph], out: &mut Vec<u8>) {
+        for glyph in glyphs {
+            out.extend_from_slice(glyph.text.as_bytes());
+        }
+        self.in_line = true;
+    }
+
+    pub(super) fn end_line(&mut self, out: &mut Vec<u8>) {
+        if std::mem::take(&mut self.in_line) {
+            out.push(b'\n');
+        }
+    }
+}
