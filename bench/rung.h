@@ -63,10 +63,17 @@ static inline void rung_called(void) {
     rung_called_ns = rung_clock(CLOCK_MONOTONIC);
 }
 
+/* Reports an output that failed, as the program outpace does; the status to end with. */
+static inline int rung_failed(int error) {
+    fprintf(stderr, "outpace: stdout: %s\n", error ? strerror(error) : "not everything was written");
+    return 1;
+}
+
 static inline int rung_end(void) {
     struct rung_reading after;
     after.monotonic_ns = rung_clock(CLOCK_MONOTONIC);
     after.cpu_ns = rung_clock(CLOCK_PROCESS_CPUTIME_ID);
+    if (ferror(stdout)) return rung_failed(errno);
     rung_counters(&after);
     const char *path = getenv("OUTPACE_RUNG_REPORT");
     if (!path) return 0;
@@ -90,8 +97,7 @@ static inline void rung_write_all(const char *bytes, size_t length) {
         ssize_t written = write(1, bytes, length);
         if (written < 0) {
             if (errno == EINTR) continue;
-            perror("write");
-            exit(1);
+            exit(rung_failed(errno));
         }
         bytes += written;
         length -= (size_t)written;

@@ -9,6 +9,6 @@ int main(int argc, char **argv) {
     rung_begin();
     for (unsigned long long i = 0; i < messages; i++) std::cout << i << '\n';
     rung_called();
-    std::cout.flush();
+    if (!std::cout.flush()) return rung_failed(errno);
     return rung_end();
 }

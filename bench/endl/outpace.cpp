@@ -8,6 +8,6 @@ int main(int argc, char **argv) {
     rung_begin();
     for (unsigned long long i = 0; i < messages; i++) outpace::cout << i << std::endl;
     rung_called();
-    outpace::cout.drain();
+    if (!outpace::cout.drain()) return rung_failed(errno);
     return rung_end();
 }

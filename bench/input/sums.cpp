@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
     }
     rung_called();
     if (WAY == MAPPED || WAY == SIMD) rung_write_all(out, used);
-    std::cout.flush();
+    if (!std::cout.flush()) return rung_failed(errno);
     fflush(stdout);
     return rung_end();
 }

@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
     }
     outpace_unlock(&out);
     rung_called();
-    if (outpace_flush(outpace_stdout())) return 1;
+    int error = outpace_flush(outpace_stdout());
+    if (error) return rung_failed(error);
     return rung_end();
 }

@@ -3,8 +3,7 @@
 //! Folders are layers, and imports point down: `cli` parses the command line and alone knows all others; `bench`
 //! measures ways to print; `trace`, `run` and `fps` are about other programs and the terminal; `user` talks with the user for
 //! all of them; `platform` wraps the kernel: processes, terminals, signals, clocks. A test reads the imports
-//! (`tests/layers.rs`). Exit status: 0 done, 1 it ran and something failed, or a thing that the user has named is not
-//! there, 2 bad usage.
+//! (`tests/layers.rs`). `user/failure.rs` decides the exit status.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(

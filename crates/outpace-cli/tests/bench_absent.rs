@@ -173,15 +173,15 @@ fn a_cache_that_cannot_be_written_gives_way_to_a_private_one() {
 }
 
 #[test]
-fn results_that_cannot_be_read_are_a_usage_error() {
+fn a_file_that_has_no_results_is_a_failure() {
     let scratch = Scratch::new("unreadable");
     let path = scratch.path("x.json");
     let name = path.to_str().unwrap();
     let missing = run(&["report", name]);
-    assert_eq!(missing.status.code(), Some(2));
+    assert_eq!(missing.status.code(), Some(1));
     fs::write(&path, "[]").unwrap();
     let wrong = run(&["report", name]);
-    assert_eq!(wrong.status.code(), Some(2));
+    assert_eq!(wrong.status.code(), Some(1));
     assert!(
         text(&wrong.stderr).contains("not results of a bench"),
         "{wrong:?}"
@@ -193,7 +193,7 @@ fn an_export_that_cannot_be_written_is_told_before_anything_is_measured() {
     let output = command("bench lines --export-json /dev/null/a.json")
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("/dev/null/a.json"));
     assert_eq!(text(&output.stdout), "");
 }

@@ -338,11 +338,11 @@ fn what_the_program_leaves_running_keeps_nobody_without_a_reader_or_after_sigter
 }
 
 #[test]
-fn a_directory_for_the_spill_that_is_none_is_a_usage_error() {
+fn a_directory_for_the_spill_that_is_none_is_a_failure() {
     let output = outpace(&["--spill-dir", "/dev/null", "--", "true"])
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(output.status.code(), Some(1));
     assert!(
         String::from_utf8_lossy(&output.stderr)
             .starts_with("outpace: --spill-dir /dev/null: not a directory")
@@ -352,7 +352,7 @@ fn a_directory_for_the_spill_that_is_none_is_a_usage_error() {
         .output()
         .unwrap();
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(
         message.starts_with("outpace: --spill-dir /proc: "),
         "{message}"

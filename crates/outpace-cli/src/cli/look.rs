@@ -68,7 +68,7 @@ pub(crate) fn look() -> Outcome {
         COLUMNS.iter().any(|&(name, _)| name == rung.name)
     });
     let screen = Screen::of_stdout();
-    let machine = screen.paragraph(&Machine::at_a_glance().summary(), 0);
+    let machine = screen.paragraph(&Machine::this().summary(), 0);
     let title = screen.strong("What a line of output costs the program that writes it");
     let names = COLUMNS.map(|(_, name)| format!("{name:>CELL$}")).concat();
     let shown = std::io::stdout().is_terminal();

@@ -3,12 +3,12 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Command};
 use clap_mangen::Man as Page;
 
 use super::command_line;
 use crate::user::action::Action;
-use crate::user::failure::{Failure, Outcome};
+use crate::user::failure::{Failure, Outcome, STATUSES};
 use crate::user::output::print;
 
 /// Print a manual page, such as: outpace man | man -l -
@@ -37,10 +37,10 @@ impl Action for Man {
 
 /// The program's page, with one section for each subcommand.
 fn page() -> io::Result<Vec<u8>> {
-    let mut program = command_line().disable_help_subcommand(true);
-    program.build();
+    let program = program();
     let mut page = Vec::new();
-    Page::new(program.clone().disable_help_subcommand(true)).render(&mut page)?;
+    Page::new(program.clone()).render(&mut page)?;
+    exit_status(&mut page)?;
     for subcommand in program.get_subcommands() {
         let full_name = format!("outpace {}", subcommand.get_name());
         writeln!(page, ".SH {}", full_name.to_uppercase())?;
@@ -63,15 +63,27 @@ fn page() -> io::Result<Vec<u8>> {
 
 /// The page of one subcommand, such as outpace-run(1).
 fn page_of(name: &str) -> Option<io::Result<Vec<u8>>> {
-    let mut program = command_line().disable_help_subcommand(true);
-    program.build();
-    let subcommand = program.find_subcommand(name)?.clone();
+    let subcommand = program().find_subcommand(name)?.clone();
     let mut page = Vec::new();
     let named = subcommand
         // clap takes only names that live as long as the program.
         .name(&*format!("outpace-{name}").leak())
         .bin_name(format!("outpace {name}"));
-    Some(Page::new(named).render(&mut page).map(|()| page))
+    let rendered = Page::new(named).render(&mut page);
+    let rendered = rendered.and_then(|()| exit_status(&mut page));
+    Some(rendered.map(|()| page))
+}
+
+fn program() -> Command {
+    let program = command_line().disable_help_subcommand(true);
+    // A manual has a section for it.
+    let mut program = program.after_help(None::<&str>);
+    program.build();
+    program
+}
+
+fn exit_status(page: &mut Vec<u8>) -> io::Result<()> {
+    writeln!(page, ".SH \"EXIT STATUS\"\n{STATUSES}")
 }
 
 #[cfg(test)]
@@ -84,6 +96,7 @@ mod tests {
             let page = String::from_utf8(page).unwrap();
             assert!(page.contains(&format!("outpace\\-{name} ")), "{page}");
             assert!(page.contains(".SH SYNOPSIS"), "{page}");
+            assert!(page.contains(".SH \"EXIT STATUS\""), "{page}");
         }
         assert!(super::page_of("nothing").is_none());
     }
@@ -95,5 +108,6 @@ mod tests {
             let heading = format!(".SH OUTPACE {}", subcommand.get_name().to_uppercase());
             assert!(page.contains(&heading), "no {heading} in the manual");
         }
+        assert_eq!(page.matches("something failed").count(), 1, "{page}");
     }
 }

@@ -18,7 +18,7 @@ use clap::{Arg, ArgMatches, ColorChoice, Command};
 
 use crate::bench::toolchain::{find_program, is_executable};
 use crate::user::action::Action;
-use crate::user::failure::{Failure, Outcome};
+use crate::user::failure::{Failure, Outcome, STATUSES};
 use crate::user::names::closest;
 use crate::user::output::not_printed;
 use crate::user::screen::Screen;
@@ -74,6 +74,7 @@ pub(crate) fn command_line() -> Command {
         .max_term_width(100)
         .infer_long_args(true)
         .before_help("Without a command: a quick look at what a line of output costs here.")
+        .after_help(format!("Exit status: {STATUSES}"))
         .subcommands(subcommands)
 }
 
@@ -202,20 +203,30 @@ fn remedy(error: &clap::Error, subcommand: &str, typed: &str) -> String {
 fn near(error: &clap::Error, subcommand: &str, typed: &str) -> Option<String> {
     match error.kind() {
         ErrorKind::InvalidSubcommand => {
-            closest(typed, ALL.iter().map(|known| known.name)).map(str::to_owned)
+            let commands = ALL.iter().map(|known| known.name).chain(["help"]);
+            let command = closest(typed, commands).map(str::to_owned);
+            // Without a command, the words that remain are `version` and its like.
+            command.or_else(|| near_option(subcommand, typed))
         }
-        ErrorKind::UnknownArgument => {
-            let typed = typed.strip_prefix("--")?;
-            let command_line = command_line();
-            let options = command_line.find_subcommand(subcommand)?.get_arguments();
-            closest(typed, options.filter_map(Arg::get_long)).map(|name| format!("--{name}"))
-        }
+        ErrorKind::UnknownArgument => near_option(subcommand, typed),
         ErrorKind::InvalidValue => {
             let values = text(error, ContextKind::ValidValue)?;
             closest(typed, values.split(", ")).map(str::to_owned)
         }
         _ => None,
     }
+}
+
+/// The option of a command, or without one of the program, that was meant by a word with or without dashes.
+fn near_option(subcommand: &str, typed: &str) -> Option<String> {
+    let mut command_line = command_line();
+    // It adds --help and --version.
+    command_line.build();
+    let of = command_line
+        .find_subcommand(subcommand)
+        .unwrap_or(&command_line);
+    let options = of.get_arguments().filter_map(Arg::get_long);
+    closest(typed.trim_start_matches('-'), options).map(|name| format!("--{name}"))
 }
 
 /// A detail that clap keeps with an error.
@@ -382,6 +393,18 @@ mod tests {
             said(&["outpace", "bench", "--quikc"]),
             "outpace: --quikc: no such option\n  did you mean --quick?"
         );
+        for (typed, what, meant) in [
+            ("--versoin", "option", "--version"),
+            ("--hepl", "option", "--help"),
+            ("versoin", "command", "--version"),
+            ("hlep", "command", "help"),
+            ("benhc", "command", "bench"),
+        ] {
+            assert_eq!(
+                said(&["outpace", typed]),
+                format!("outpace: {typed}: no such {what}\n  did you mean {meant}?")
+            );
+        }
         assert_eq!(
             said(&["outpace", "contest", "--frobnicate"]),
             "outpace: --frobnicate: no such option\n  see: outpace contest --help"

@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::CommandExt;
-use std::process::ExitCode;
+use std::panic::{self, PanicHookInfo};
+use std::process::{self, ExitCode};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::Args;
@@ -11,7 +13,7 @@ use clap::Args;
 use super::bench::MOST_MESSAGES;
 use crate::bench::catalogue;
 use crate::bench::experiment::clock::{REPORT, Span};
-use crate::bench::experiment::{Method, Work};
+use crate::bench::experiment::{Method, Rung, Work};
 use crate::bench::runner::contestant::Contestant;
 use crate::platform::signals;
 use crate::user::action::Action;
@@ -49,7 +51,7 @@ impl Action for WriteRung {
             (None, _) => Duration::from_secs(1),
         };
         match rung.work {
-            Work::Here(work) => here(&self.rung, Span::new(messages, pause), work),
+            Work::Here(work) => here(&self.rung, rung, Span::new(messages, pause), work),
             Work::Source(_) => {
                 let name = self.rung.split_once('/').map_or("", |(_, name)| name);
                 let error = match Contestant::named(experiment, rung, name)
@@ -82,17 +84,23 @@ pub(crate) fn directly(arguments: &[OsString]) -> Option<Outcome> {
     };
     let messages = messages.parse().ok()?;
     let (experiment, rung) = name.split_once('/')?;
-    let Work::Here(work) = catalogue::find(experiment).ok()?.rung(rung)?.work else {
+    let rung = catalogue::find(experiment).ok()?.rung(rung)?;
+    let Work::Here(work) = rung.work else {
         return None;
     };
-    Some(here(name, Span::new(messages, pause), work))
+    Some(here(name, rung, Span::new(messages, pause), work))
 }
 
-fn here(name: &str, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcome {
+fn here(name: &str, rung: &Rung, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcome {
+    panic::set_hook(Box::new(ended_by_print));
     let failed = |error: io::Error| match error.raw_os_error() {
-        Some(libc::ENOTTY) => Failure::failed(name, "it draws, and its output is not a terminal")
-            .remedy("run it in a terminal"),
-        _ => Failure::failed(name, error),
+        Some(libc::ENOTTY | libc::ENXIO) => {
+            Failure::failed(name, "it draws, and its output is not a terminal")
+                .remedy("run it in a terminal")
+        }
+        // It may be of the input.
+        _ if rung.reads.is_some() => Failure::failed(name, error),
+        _ => Failure::failed(rung.stream.name(), error),
     };
     match std::env::var_os(REPORT) {
         Some(path) => {
@@ -107,4 +115,23 @@ fn here(name: &str, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcom
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends the program when the `println!` of a rung panics because its stream takes no more, std's and outpace's alike.
+/// Threads that a rung begins come here, too, and the first of them reports.
+fn ended_by_print(panicked: &PanicHookInfo) {
+    static FIRST: Mutex<()> = Mutex::new(());
+    let text = panicked.payload().downcast_ref::<String>();
+    let failed = text
+        .and_then(|text| text.strip_prefix("failed printing to "))
+        .and_then(|rest| rest.split_once(": "));
+    match failed {
+        Some((stream, cause)) => {
+            let _held_to_the_end = FIRST.lock();
+            Failure::failed(stream, cause).report();
+            process::exit(1);
+        }
+        // The usual text: what panicked, and where.
+        None => eprintln!("{panicked}"),
+    }
 }

@@ -19,7 +19,7 @@ use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::output;
 use crate::user::quantity::{grouped, significant};
-use crate::user::screen::Screen;
+use crate::user::screen::{Screen, takes_escapes};
 use canvas::{Canvas, DrawCost, FrameBuffering, StandardStream};
 use highlight::{Highlight, Witness};
 
@@ -112,7 +112,13 @@ impl Fps {
             } else {
                 "run it in a terminal".to_owned()
             };
-            return Err(Failure::usage(self.stream.name(), "not a terminal").remedy(remedy));
+            return Err(Failure::failed(self.stream.name(), "not a terminal").remedy(remedy));
+        }
+        if !takes_escapes() {
+            return Err(
+                Failure::failed(self.stream.name(), "by TERM it takes no escape sequence")
+                    .remedy("set TERM to your terminal's name, such as TERM=xterm-256color"),
+            );
         }
         if matches!(self.buffering, FrameBuffering::Outpace { .. }) && !self.delay.is_zero() {
             return Err(

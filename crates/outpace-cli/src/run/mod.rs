@@ -157,7 +157,7 @@ impl Action for Run {
             // Checked now, not when the memory is full.
             let refused = |cause: &dyn std::fmt::Display| {
                 let option = format!("--spill-dir {}", directory.display());
-                Failure::usage(option, cause)
+                Failure::failed(option, cause)
                     .remedy("name a directory on a file system with room that you may write to")
             };
             if !directory.is_dir() {

@@ -1,6 +1,7 @@
 //! `--tee`: the complete output in a file, even where the terminal falls behind.
 
 use crate::user::failure::Failure;
+use crate::user::output;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,9 @@ pub(super) struct Tee {
 
 impl Tee {
     pub(super) fn create(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path).map_err(|error| {
-            Failure::failed(path.display(), error).remedy("give --tee a file that can be written")
-        })?;
         Ok(Self {
             path: path.to_owned(),
-            file: Mutex::new(Some(file)),
+            file: Mutex::new(Some(output::create(path)?)),
         })
     }
 

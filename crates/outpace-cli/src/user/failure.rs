@@ -11,6 +11,11 @@ use std::process::ExitCode;
 /// The end of a subcommand: its exit status, or the reason it could not do its work.
 pub(crate) type Outcome = Result<ExitCode, Failure>;
 
+/// The rule for the exit status, for help and manual.
+pub(crate) const STATUSES: &str = "0 if all went well; 1 if something failed, or a thing that was asked for \
+    is not there; 2 if the command line is wrong. run and trace end as their program ended: 127 if there is none of that \
+    name, 126 if it cannot be started.";
+
 /// An error, shown as `outpace: <object>: <cause>` with one remedy on the line below.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -21,12 +26,13 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The user asked for something that does not exist or makes no sense (status 2).
-    pub(crate) fn usage(object: impl fmt::Display, cause: impl fmt::Display) -> Self {
-        Self::new(2, object, cause)
+    /// The command line alone shows the mistake (status 2). The cause is a text, so that no error of the system's
+    /// counts as bad usage.
+    pub(crate) fn usage(object: impl fmt::Display, cause: impl Into<String>) -> Self {
+        Self::new(2, object, cause.into())
     }
 
-    /// The program ran and something failed (status 1).
+    /// Something failed, or a thing that the command line names is not there (status 1).
     pub(crate) fn failed(object: impl fmt::Display, cause: impl fmt::Display) -> Self {
         Self::new(1, object, cause)
     }

@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use crate::platform::ending::Ending;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
@@ -26,9 +27,13 @@ pub(crate) fn not_printed(error: io::Error) -> Failure {
 
 /// Creates a file that the user asked for.
 pub(crate) fn create(path: &Path) -> Result<File, Failure> {
-    File::create(path).map_err(|error| {
-        Failure::failed(path.display(), error).remedy("name a file that can be written")
-    })
+    File::create(path).map_err(|error| not_written(path, error))
+}
+
+/// Checks that a file can be written, before the work whose results it shall have.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
+    let opened = File::options().append(true).create(true).open(path);
+    opened.map(drop).map_err(|error| not_written(path, error))
 }
 
 /// Creates and writes one.
@@ -39,5 +44,10 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
 /// Writes all of a file that was created.
 pub(crate) fn fill(mut file: File, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.write_all(bytes)
-        .map_err(|error| Failure::failed(path.display(), error))
+        .map_err(|error| not_written(path, error))
+}
+
+/// The failure that a file of the user's cannot be written.
+pub(crate) fn not_written(path: &Path, error: impl fmt::Display) -> Failure {
+    Failure::failed(path.display(), error).remedy("name a file that can be written")
 }

@@ -283,7 +283,7 @@ fn memchr_words(span: &mut Span) -> io::Result<()> {
     let (mut ends, mut from) = (memchr::memchr2_iter(b' ', b'\n', &text), 0);
     add_up(span, || {
         let end = ends.next().unwrap_or(text.len());
-        let word = of_text(&text[from..end]);
+        let word = of_text(text.get(from..end).unwrap_or_default());
         from = end + 1;
         Ok(word)
     })

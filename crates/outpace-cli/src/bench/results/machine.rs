@@ -32,16 +32,8 @@ pub(crate) struct Machine {
 const CRATES: [(&str, &str); 1] = [("itoa", "1.0.18")];
 
 impl Machine {
-    /// The machine this program runs on, now.
+    /// The machine this program runs on, now; without the compilers, which take a while to answer.
     pub(crate) fn this() -> Self {
-        Self {
-            compilers: toolchain::all(),
-            ..Self::at_a_glance()
-        }
-    }
-
-    /// The same without the compilers, which take a while to answer.
-    pub(crate) fn at_a_glance() -> Self {
         let system = rustix::system::uname();
         Self {
             cpu: toolchain::cpu_model().to_owned(),

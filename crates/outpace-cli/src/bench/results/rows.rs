@@ -10,6 +10,7 @@ use super::machine::Machine;
 use super::stats::{ConfidenceInterval, Ratio, Spread};
 use crate::user::failure::Failure;
 use crate::user::inert::inert;
+use crate::user::output::not_written;
 
 /// The object that `--export-json` writes and `report` reads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -351,11 +352,9 @@ impl Results {
 
     /// Writes the results. The file is complete at every moment.
     pub(crate) fn write(&self, path: &Path) -> Result<(), Failure> {
-        let failure = |error: std::io::Error| {
-            Failure::failed(path.display(), error).remedy("name a file that can be written")
-        };
-        let mut text = serde_json::to_string_pretty(self)
-            .map_err(|error| Failure::failed(path.display(), error))?;
+        let failure = |error: std::io::Error| not_written(path, error);
+        let mut text =
+            serde_json::to_string_pretty(self).map_err(|error| not_written(path, error))?;
         text.push('\n');
         // Beside it and then over it; a device or a pipe cannot be replaced and is written to.
         if fs::metadata(path).is_ok_and(|file| !file.is_file()) {
@@ -380,7 +379,7 @@ impl Results {
     /// Reads what `write` wrote.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let unusable = |cause: String| {
-            Failure::usage(path.display(), cause)
+            Failure::failed(path.display(), cause)
                 .remedy("make one with: outpace bench --export-json FILE")
         };
         let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;

@@ -4,8 +4,7 @@ mod choice;
 mod plan;
 mod session;
 
-use std::fs::OpenOptions;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,7 +16,7 @@ use crate::bench::experiment::Method;
 use crate::platform::interrupts;
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
-use crate::user::output::print;
+use crate::user::output::{check_writable, print};
 use crate::user::quantity::whole;
 use crate::user::screen::Screen;
 use choice::Choice;
@@ -99,14 +98,14 @@ impl Action for Bench {
         self.has_use_for_options(&chosen)?;
         if let Some(directory) = &self.profile {
             std::fs::create_dir_all(directory).map_err(|error| {
-                Failure::usage(directory.display(), error).remedy("name a directory")
+                Failure::failed(directory.display(), error).remedy("name a directory")
             })?;
         }
         for path in [&self.export_json, &self.export_markdown, &self.export_html]
             .into_iter()
             .flatten()
         {
-            writable(path)?;
+            check_writable(path)?;
         }
         interrupts::watch();
         Session::new(&self, began).run(&chosen)
@@ -146,18 +145,6 @@ impl Bench {
         }
         Ok(())
     }
-}
-
-/// Checks that a file can be written, before anything is measured.
-fn writable(path: &Path) -> Result<(), Failure> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path)
-        .map(drop)
-        .map_err(|error| {
-            Failure::usage(path.display(), error).remedy("name a file that can be written")
-        })
 }
 
 /// Each experiment with its sources and its rungs: wrapped at the width of a terminal, else a line each.

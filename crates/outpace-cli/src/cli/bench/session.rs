@@ -18,6 +18,7 @@ use crate::bench::results::rows::{Results, Row};
 use crate::bench::runner::contestant::Contestant;
 use crate::bench::runner::timetable::Timetable;
 use crate::bench::runner::{self, Plan};
+use crate::bench::toolchain;
 use crate::bench::view::block::Block;
 use crate::bench::view::columns;
 use crate::bench::view::html;
@@ -29,7 +30,7 @@ use crate::trace;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::output::{print, write};
 use crate::user::progress::Progress;
-use crate::user::screen::Screen;
+use crate::user::screen::{Screen, takes_escapes};
 
 /// A bench while it runs.
 pub(super) struct Session<'a> {
@@ -65,12 +66,16 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn run(&mut self, chosen: &[Choice]) -> Outcome {
+        // First of all, since compilers take seconds to tell their versions.
+        if self.try_destinations(chosen) {
+            self.save()?;
+            return Ok(ExitCode::FAILURE);
+        }
+        self.results.machine.compilers = toolchain::all();
         self.say(Block::Origin(self.results.origin()))?;
         if let Some(warning) = disturbance(Duration::from_millis(300)) {
             self.say(Block::Warning(warning))?;
         }
-        let nowhere = self.try_destinations(chosen);
-        let chosen = if nowhere { &[] } else { chosen };
         let contestants = self.contestants(chosen);
         let mut timetable = self.bench.timetable(chosen, self.began);
         for (choice, contestants) in chosen.iter().zip(contestants) {
@@ -125,8 +130,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Opens the destinations that the user has named, before any rung is compiled. Returns whether none of them is
-    /// available: then there is no measurement.
+    /// Opens the destinations that the user has named, and reports at once those that are not available. Returns whether
+    /// none is available: then there is no measurement.
     fn try_destinations(&mut self, chosen: &[Choice]) -> bool {
         let mut closed = Vec::new();
         for to in &self.bench.to {
@@ -138,7 +143,8 @@ impl<'a> Session<'a> {
                 self.progress.show(&format!("opening {to}"), 0.0);
             }
             if let Err(reason) = OpenDestination::probe(to, self.bench.size.unwrap_or_default()) {
-                self.lacks(to, &reason);
+                self.progress.erase();
+                self.lacks(to, &reason).report();
                 closed.push((to, reason));
             }
         }
@@ -162,11 +168,12 @@ impl<'a> Session<'a> {
     }
 
     /// Notes that a destination which the user has named is not available here.
-    fn lacks(&mut self, to: &Destination, reason: &str) {
+    fn lacks(&mut self, to: &Destination, reason: &str) -> Failure {
         let missing = Failure::failed(format!("--to {to}"), reason).remedy(remedy(to));
         if !self.missing.contains(&missing) {
-            self.missing.push(missing);
+            self.missing.push(missing.clone());
         }
+        missing
     }
 
     /// The contestants of each experiment, compiled before anything is measured.
@@ -348,6 +355,9 @@ fn command() -> String {
 /// The remedy for a destination that cannot be opened.
 fn remedy(to: &Destination) -> &'static str {
     match to {
+        Destination::Tty if !takes_escapes() => {
+            "set TERM to your terminal's name, such as TERM=xterm-256color, or --to pty"
+        }
         Destination::Tty => "run it in a terminal, or measure one that outpace opens: --to pty",
         Destination::Emulator(_) => {
             "install it, or name another terminal; --to pty needs no program"

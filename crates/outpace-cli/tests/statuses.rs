@@ -1,0 +1,147 @@
+//! One rule for the exit status of every subcommand: 2 where the command line alone shows the mistake, 1 where something
+//! failed or is not there.
+
+mod scripted;
+
+use std::fs::File;
+use std::process::{Command, Output, Stdio};
+
+use scripted::{open_terminal, text};
+
+/// Runs a command line without a terminal.
+fn run(line: &str, stdout: Stdio) -> Output {
+    let mut command = Command::new("setsid");
+    command
+        .args(["--wait", env!("CARGO_BIN_EXE_outpace")])
+        .args(line.split_whitespace())
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(Stdio::piped());
+    command.output().unwrap()
+}
+
+/// Checks the status, and that the first line names the object; below it there may be a remedy, and no more.
+fn check(line: &str, stdout: Stdio, status: i32, object: &str) {
+    let output = run(line, stdout);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(status), "{line}: {said}");
+    let start = format!("outpace: {object}: ");
+    assert!(said.starts_with(&start), "{line}: {said}");
+    assert!(said.lines().count() <= 2, "{line}: {said}");
+    assert_eq!(text(&output.stdout), "", "{line}");
+}
+
+#[test]
+fn a_mistake_that_the_command_line_alone_shows_is_2() {
+    for (line, object) in [
+        ("nosuch", "nosuch"),
+        ("--nosuch", "--nosuch"),
+        ("bench nosuch", "nosuch"),
+        ("bench --runs x", "--runs x"),
+        ("bench lines --to nosuch", "--to nosuch"),
+        ("bench lines --slow", "--slow"),
+        ("report", "report"),
+        ("report --nosuch", "--nosuch"),
+        ("rung lines/nosuch", "lines/nosuch"),
+        ("rung", "rung"),
+        ("fps --seconds x", "--seconds x"),
+        ("run", "run"),
+        ("run --memory x true", "--memory x"),
+        ("run --pipe --terminal true", "--pipe"),
+        ("trace", "trace"),
+        ("trace -p x", "--pid x"),
+        ("contest nosuch", "nosuch"),
+        ("completions nosuch", "nosuch"),
+        ("man nosuch", "nosuch"),
+    ] {
+        check(line, Stdio::piped(), 2, object);
+    }
+}
+
+#[test]
+fn what_failed_or_is_not_there_is_1() {
+    for (line, object) in [
+        ("bench lines --export-json /proc/no/a", "/proc/no/a"),
+        ("bench lines --export-markdown /proc/no/a", "/proc/no/a"),
+        ("bench lines --export-html /proc/no/a", "/proc/no/a"),
+        ("bench calls --profile /proc/no", "/proc/no"),
+        ("bench lines --to tty", "--to tty"),
+        ("bench lines --to pipe:64GiB", "--to pipe:64GiB"),
+        ("report /proc/no", "/proc/no"),
+        ("report /proc/version", "/proc/version"),
+        ("rung calls/stdout", "calls/stdout"),
+        ("fps", "stdout"),
+        ("fps --stream stderr", "stderr"),
+        ("run --tee /proc/no/a true", "/proc/no/a"),
+        ("run --stats /proc/no/a true", "/proc/no/a"),
+        ("run --spill-dir /proc/no true", "--spill-dir /proc/no"),
+        ("trace --json /proc/no/a true", "/proc/no/a"),
+        ("trace --profile /proc/no/a true", "/proc/no/a"),
+        ("trace -p 2147483647", "process 2147483647"),
+    ] {
+        check(line, Stdio::piped(), 1, object);
+    }
+}
+
+#[test]
+fn a_command_that_cannot_be_started_has_the_statuses_of_a_shell() {
+    for command in ["run", "trace"] {
+        for (program, status) in [("/proc/no", 127), ("/proc/version", 126), ("/", 126)] {
+            check(
+                &format!("{command} {program}"),
+                Stdio::piped(),
+                status,
+                program,
+            );
+        }
+    }
+}
+
+#[test]
+fn a_stdout_that_takes_no_more_is_1() {
+    for line in [
+        "--help",
+        "--version",
+        "bench --list",
+        "bench --hyperfine",
+        "contest",
+        "completions bash",
+        "man",
+        // std's println!, one on another thread, outpace's, an error that is returned, C, and C++.
+        "rung lines/println",
+        "rung threads/println-8",
+        "rung lines/outpace",
+        "rung lines/bufwriter",
+        "rung ladder/turbo-c",
+        "rung endl/newline",
+    ] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let compiled = line.contains("turbo-c") || line.contains("endl");
+        let probe = run(&format!("{line} --messages 1"), Stdio::null());
+        if compiled && !probe.status.success() {
+            eprintln!("skipped: {line}: {}", text(&probe.stderr));
+            continue;
+        }
+        check(line, full.into(), 1, "stdout");
+    }
+}
+
+#[test]
+fn a_terminal_that_takes_no_escape_sequence_is_refused_with_the_remedy() {
+    for (line, object) in [("fps", "stdout"), ("bench lines --to tty", "--to tty")] {
+        let (_ours, theirs) = open_terminal(80, 24);
+        let side = || Stdio::from(theirs.try_clone().unwrap());
+        let output = Command::new("setsid")
+            .args(["--ctty", "--wait", env!("CARGO_BIN_EXE_outpace")])
+            .args(line.split_whitespace())
+            .env("TERM", "dumb")
+            .stdin(side())
+            .stdout(side())
+            .output()
+            .unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}: {said}");
+        assert!(said.starts_with(&format!("outpace: {object}: ")), "{said}");
+        assert!(said.contains("set TERM to your terminal's name"), "{said}");
+    }
+}
