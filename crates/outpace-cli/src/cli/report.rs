@@ -11,6 +11,7 @@ use crate::bench::view::block::Block;
 use crate::bench::view::columns;
 use crate::bench::view::comparison::{self, Named, Yardstick};
 use crate::bench::view::html;
+use crate::bench::view::summary;
 use crate::user::action::Action;
 use crate::user::failure::Outcome;
 use crate::user::output::{print, write};
@@ -43,7 +44,7 @@ impl Action for Report {
         // Before the tables, which would hide an error above them.
         if let Some(path) = &self.export_html {
             let cards = match &files[..] {
-                [only] => html::cards(catalogue::ALL, &only.results.rows),
+                [only] => summary::cards(catalogue::ALL, &only.results.rows),
                 _ => comparison::cards(&files, Yardstick::of(&files)),
             };
             write(path, &html::document("outpace report", &cards, &blocks))?;

@@ -204,10 +204,10 @@ const CASES: &[Case] = &[
     )
     .with(|rows| worked_through(rows, &[20.0, 30.0], 0)),
     case("lines", &[("println", "pipe", 417), ("bufwriter", "pipe", 15)],
-        &["With a BufWriter a line is cheaper than with std's println!: 27.8 times to pipe.", "still makes nearly a write"]),
+        &["With a BufWriter a line is cheaper than with std's println!: 27.8 times into a pipe.", "still makes nearly a write"]),
     case("lines", &[("println", "pipe", 15), ("bufwriter", "pipe", 417)], &["println! is 27.8 times cheaper than a BufWriter"]),
     case("lines", &[("println", "pipe", 412), ("outpace", "pipe", 4)],
-        &["With outpace's println! a line is cheaper than with std's println!: 103 times to pipe."]),
+        &["With outpace's println! a line is cheaper than with std's println!: 103 times into a pipe."]),
     case("lines", &[("println", "pipe", 4), ("outpace", "pipe", 412)], &["To pipe std's println! is 103 times cheaper than outpace's println!."]),
     case("lines", &[("println", "pipe", 100), ("bufwriter", "pipe", 101)], &["gains nothing"]),
     case("lines", &[("println", "pipe", 417), ("bufwriter", "pipe", 15)], &["does not write every line"])

@@ -222,6 +222,20 @@ fn rank(row: &Row) -> f64 {
     row.wall_per_message().unwrap_or(f64::INFINITY)
 }
 
+/// A destination in a sentence.
+pub(crate) fn into(to: &str) -> String {
+    match to {
+        "null" => "into the null device".to_owned(),
+        "pipe" => "into a pipe".to_owned(),
+        "file" => "into a file".to_owned(),
+        "tmpfs" => "into a file in memory".to_owned(),
+        "pty" => "to a terminal that reads at once".to_owned(),
+        "pty:stalled" => "to a terminal that stands still".to_owned(),
+        "tty" => "to this terminal".to_owned(),
+        other => format!("to {other}"),
+    }
+}
+
 /// A rung's name without the compiler that built it.
 pub(crate) fn base_name(rung: &str) -> &str {
     rung.split_once('.').map_or(rung, |(name, _)| name)

@@ -109,9 +109,23 @@ impl ConfidenceInterval {
         self.high < other.low || other.high < self.low
     }
 
+    /// The same in another unit.
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self {
+            low: self.low * factor,
+            middle: self.middle * factor,
+            high: self.high * factor,
+        }
+    }
+
     /// Half its width as a share of the middle.
     pub(crate) fn noise(self) -> f64 {
         (self.high - self.low) / 2.0 / self.middle.abs().max(f64::MIN_POSITIVE)
+    }
+
+    /// Whether the noise is larger than the value, so that there is no figure.
+    pub(crate) fn is_noise(self) -> bool {
+        self.noise() > 1.0
     }
 }
 

@@ -1,5 +1,6 @@
 //! A chart before it is drawn: an axis, and lanes with marks on it.
 
+use crate::bench::results::stats::ConfidenceInterval;
 use crate::user::quantity::{duration, grouped, significant};
 
 /// One question's answer as a picture. All its marks are of one unit of work.
@@ -77,6 +78,19 @@ pub(crate) enum Shape {
     Latency { median: f64, p99: f64, max: f64 },
     /// From the step that wrote a text to the step at which it arrived.
     Passage { from: f64, to: f64 },
+    /// Only the label, of a figure that the noise hides.
+    Hidden,
+}
+
+impl Shape {
+    /// An amount and the interval of what was measured for it.
+    pub(super) fn amount(value: f64, interval: Option<ConfidenceInterval>) -> Self {
+        if interval.is_some_and(ConfidenceInterval::is_noise) {
+            return Self::Hidden;
+        }
+        let interval = interval.map(|it| (it.low.max(0.0), it.high));
+        Self::Amount { value, interval }
+    }
 }
 
 /// The meaning of a mark; the page gives each its colour.

@@ -232,14 +232,7 @@ pub(super) fn terminals(experiment: &Experiment, rows: &[Row]) -> Option<Chart> 
 /// The megabytes a second that a terminal works through.
 fn worked_through(row: &Row) -> Option<Figure> {
     let rate = row.terminal_figures()?.consumed_per_second? / 1e6;
-    let interval = row.interval().map(|time| {
-        let ConfidenceInterval { low, middle, high } = per_second(time);
-        ConfidenceInterval {
-            low: low / 1e6,
-            middle: middle / 1e6,
-            high: high / 1e6,
-        }
-    });
+    let interval = row.interval().map(|time| per_second(time).times(1e-6));
     Some((rate, interval, None))
 }
 
@@ -293,10 +286,7 @@ fn ranked(title: String, measure: &Measure, mut amounts: Vec<Amount>) -> Option<
     let label = measure.label;
     let lanes = amounts.into_iter().map(|amount| {
         let mut marks = vec![Mark {
-            shape: Shape::Amount {
-                value: amount.value,
-                interval: amount.interval.map(|it| (it.low.max(0.0), it.high)),
-            },
+            shape: Shape::amount(amount.value, amount.interval),
             tone: if amount.ours { Tone::Ours } else { Tone::Plain },
             label: with_noise(label(amount.value), amount.interval),
         }];
@@ -321,6 +311,9 @@ fn ranked(title: String, measure: &Measure, mut amounts: Vec<Amount>) -> Option<
 pub(super) fn with_noise(figure: String, interval: Option<ConfidenceInterval>) -> String {
     match interval {
         None => figure,
+        Some(interval) if interval.is_noise() => {
+            "no figure: the noise is larger than the time".to_owned()
+        }
         Some(interval) => format!("{figure} {}", percent(interval)),
     }
 }
@@ -328,6 +321,7 @@ pub(super) fn with_noise(figure: String, interval: Option<ConfidenceInterval>) -
 /// Half the width of an interval as a share of its middle.
 pub(super) fn percent(interval: ConfidenceInterval) -> String {
     match interval.noise() * 100.0 {
+        _ if interval.is_noise() => "over 100 %".to_owned(),
         percent if percent < 0.95 => format!("±{percent:.1} %"),
         percent => format!("±{percent:.0} %"),
     }
@@ -469,10 +463,7 @@ fn programs(to: &str, rows: &[&Row]) -> Option<Chart> {
             values.push(value);
             let figure = with_noise(duration(value), row.interval());
             Some(Mark {
-                shape: Shape::Amount {
-                    value,
-                    interval: row.interval().map(|it| (it.low.max(0.0), it.high)),
-                },
+                shape: Shape::amount(value, row.interval()),
                 tone,
                 label: format!("{figure}, {what}"),
             })

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::chart::{Axis, Chart, Lane, Mark, Shape, Tone, count, time};
 use super::charts::with_noise;
-use super::html::Card;
+use super::summary::Card;
 use super::table::{Heading, Table, TableLine};
-use crate::bench::results::figures::{base_name, joined};
+use crate::bench::results::figures::{base_name, into, joined};
 use crate::bench::results::rows::{Results, Row};
-use crate::bench::results::stats;
+use crate::bench::results::stats::{self, ConfidenceInterval};
 use crate::user::inert::inert;
 use crate::user::quantity::{counted, duration, times};
 
@@ -57,6 +57,17 @@ impl Yardstick {
             Self::Ratios => row.ratio.map(|ratio| times(ratio.median)),
         }?;
         Some(with_noise(figure, row.interval()))
+    }
+
+    /// The same, short.
+    fn cell(self, row: &Row) -> Option<String> {
+        let is_noise = row.interval().is_some_and(ConfidenceInterval::is_noise);
+        let shown = self.show(row)?;
+        Some(if is_noise {
+            "only noise".to_owned()
+        } else {
+            shown
+        })
     }
 
     /// The figure and the half-width of its noise.
@@ -148,10 +159,10 @@ fn chart(series: (&str, &str), files: &[Named], what: &str, yardstick: Yardstick
             values.push(value);
             let interval = of.interval().map(|interval| {
                 let share = value / interval.middle.max(f64::MIN_POSITIVE);
-                ((interval.low * share).max(0.0), interval.high * share)
+                interval.times(share)
             });
             let label = format!("{}{said}", yardstick.show(of)?);
-            let shape = Shape::Amount { value, interval };
+            let shape = Shape::amount(value, interval);
             Some(Mark { shape, tone, label })
         };
         let mut marks: Vec<Mark> = mark(row, Tone::Plain, "").into_iter().collect();
@@ -194,8 +205,8 @@ struct Changes<'a> {
     rungs: usize,
     slower: usize,
     faster: usize,
-    /// The greatest change, and its row.
-    greatest: Option<(f64, &'a Row)>,
+    /// The greatest change, its row, and the figures before and after.
+    greatest: Option<(f64, &'a Row, [String; 2])>,
 }
 
 impl<'a> Changes<'a> {
@@ -213,9 +224,11 @@ impl<'a> Changes<'a> {
             if let Some(change) = yardstick.change(row, other) {
                 changes.slower += usize::from(change > 1.0);
                 changes.faster += usize::from(change <= 1.0);
-                let known = changes.greatest.map_or(0.0, |(known, _)| size(known));
+                let known = changes.greatest.as_ref();
+                let known = known.map_or(0.0, |(known, ..)| size(*known));
+                let figures = [row, other].map(|row| yardstick.cell(row).unwrap_or_default());
                 if size(change) > known {
-                    changes.greatest = Some((change, row));
+                    changes.greatest = Some((change, row, figures));
                 }
             }
         }
@@ -235,7 +248,11 @@ impl<'a> Changes<'a> {
     fn rest(&self, called: fn(&Row) -> String) -> String {
         let greatest = self
             .greatest
-            .map(|(change, row)| format!("; most of all {}: {}", called(row), changed(change)));
+            .as_ref()
+            .map(|(change, row, [before, after])| {
+                let (row, change) = (called(row), changed(*change));
+                format!("; most of all {row}: {before}, then {after}, {change}")
+            });
         format!(
             "of {}{}",
             counted(self.rungs as u64, "rung"),
@@ -244,24 +261,36 @@ impl<'a> Changes<'a> {
     }
 }
 
-/// How many rungs of each experiment changed.
+/// How many rungs changed, of each experiment; of one alone, at each destination.
 pub(crate) fn cards(files: &[Named], yardstick: Yardstick) -> Vec<Card> {
     let Some((first, others)) = files.split_first() else {
         return Vec::new();
     };
-    let all = series_of(&first.results.rows);
-    let mut names: Vec<&str> = all.into_iter().map(|(name, _)| name).collect();
-    names.dedup();
+    let is_measured = |row: &&Row| others.iter().any(|file| same_row(file, row).is_some());
+    let rows: Vec<Row> = first
+        .results
+        .rows
+        .iter()
+        .filter(is_measured)
+        .cloned()
+        .collect();
+    let mut all = series_of(&rows);
+    let experiment = all.first().map(|(name, _)| *name);
+    let is_alone = all.iter().all(|(name, _)| Some(*name) == experiment);
+    if !is_alone {
+        all.dedup_by_key(|(name, _)| *name);
+    }
     let cards = others.iter().flat_map(|file| {
-        names.iter().filter_map(move |name| {
-            let rows = first.results.rows.iter();
-            let rows = rows.filter(|row| row.experiment == *name);
-            let changes = Changes::of(rows, file, yardstick);
+        all.iter().filter_map(|&(name, to)| {
+            let is_of_it = |row: &&Row| row.experiment == name && (!is_alone || row.to == to);
+            let changes = Changes::of(rows.iter().filter(is_of_it), file, yardstick);
+            let place = if is_alone { into(to) } else { String::new() };
             (changes.rungs > 0).then(|| Card {
-                section: (*name).to_owned(),
-                what: format!("{name}, from {} to {}", first.name, file.name),
+                section: name.to_owned(),
+                what: format!("{name} {place}, from {} to {}", first.name, file.name)
+                    .replace(" ,", ","),
                 figure: changes.counts(),
-                rest: changes.rest(|row| format!("{} to {}", row.rung, row.to)),
+                rest: changes.rest(|row| format!("{} {}", row.rung, into(&row.to))),
                 question: String::new(),
             })
         })
@@ -288,10 +317,10 @@ fn same_row<'a>(file: &'a Named, row: &Row) -> Option<&'a Row> {
 }
 
 fn line(row: &Row, others: &[Named], yardstick: Yardstick) -> Option<TableLine> {
-    let mut cells = vec![row.rung.clone(), yardstick.show(row)?];
+    let mut cells = vec![row.rung.clone(), yardstick.cell(row)?];
     for file in others {
         let other = same_row(file, row).filter(|other| yardstick.show(other).is_some());
-        let shown = other.and_then(|other| yardstick.show(other));
+        let shown = other.and_then(|other| yardstick.cell(other));
         cells.push(shown.unwrap_or_default());
         cells.push(match other {
             None => "absent".to_owned(),
@@ -349,12 +378,12 @@ mod tests {
         let worse = [fast, slow];
         assert_eq!(
             conclusion(&worse, Yardstick::Times),
-            "From a to b: 1 slower, of 1 rung; most of all lines/println to pipe: 2.00x slower."
+            "From a to b: 1 slower, of 1 rung; most of all lines/println to pipe: 1.00 ns ±3 %, then 2.00 ns ±1 %, 2.00x slower."
         );
         let [fast, slow] = worse;
         assert_eq!(
             conclusion(&[slow, fast], Yardstick::Times),
-            "From b to a: 1 faster, of 1 rung; most of all lines/println to pipe: 2.00x faster."
+            "From b to a: 1 faster, of 1 rung; most of all lines/println to pipe: 2.00 ns ±1 %, then 1.00 ns ±3 %, 2.00x faster."
         );
     }
 
@@ -370,6 +399,23 @@ mod tests {
         );
         let table = table_of(&files, ("lines", "pipe"), Yardstick::Times).unwrap();
         assert_eq!(table.lines[0].cells[3], "same");
+    }
+
+    #[test]
+    fn a_figure_that_is_only_noise_is_not_shown() {
+        let files = [
+            named("a", &[1000, 9000, 1, 8000, 2]),
+            named("b", &[1000, 1010, 990]),
+        ];
+        let table = table_of(&files, ("lines", "pipe"), Yardstick::Times).unwrap();
+        assert_eq!(table.lines[0].cells[1], "only noise");
+        let marks = &table.charts[0].groups[0].lanes[0].marks;
+        assert_eq!(
+            marks[0].label,
+            "no figure: the noise is larger than the time"
+        );
+        assert!(matches!(marks[0].shape, Shape::Hidden));
+        assert!(matches!(marks[1].shape, Shape::Amount { .. }));
     }
 
     #[test]

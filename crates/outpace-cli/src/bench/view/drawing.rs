@@ -89,6 +89,7 @@ fn reach(mark: &Mark, axis: &Axis) -> (f64, f64) {
         }
         Shape::Latency { median, max, .. } => (axis.at(median), axis.at(max)),
         Shape::Passage { from, to } => (axis.at(from), axis.at(to)),
+        Shape::Hidden => (0.0, 0.0),
     }
 }
 
@@ -142,6 +143,7 @@ fn strip(drawing: SVG, mark: &Mark, axis: &Axis, middle: f64) -> SVG {
                 .add(dot(from, middle, 3.0, "leader"))
                 .add(dot(to, middle, 5.0, tone))
         }
+        Shape::Hidden => drawing,
     };
     labelled(drawing, mark, axis, middle)
 }

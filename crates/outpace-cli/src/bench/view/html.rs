@@ -9,11 +9,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::block::Block;
 use super::chart::{Chart, Lane, Tone};
 use super::drawing;
-use super::summary::{Headline, headlines};
+use super::summary::Card;
 use super::table::{Table, TableLine};
 use crate::bench::experiment::{Experiment, Origin, Publication};
 use crate::bench::results::figures::base_name;
-use crate::bench::results::rows::Row;
 
 const STYLE: &str = include_str!("page.css");
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
@@ -22,38 +21,6 @@ const READING: &str = "How to read the charts: a bar begins at zero. Where the s
                        logarithmic scale take its place: from mark to mark the figure grows by powers of ten. Whiskers show \
                        where the median of further runs lies in 95 of 100 cases: where two overlap, the difference may be \
                        noise. Green is outpace.";
-
-/// One of the summaries at the top: a link to the section of that name.
-pub(crate) struct Card {
-    pub(crate) section: String,
-    pub(crate) what: String,
-    pub(crate) figure: String,
-    pub(crate) rest: String,
-    pub(crate) question: String,
-}
-
-/// A card for each experiment, with its best rung.
-pub(crate) fn cards(experiments: &[&'static Experiment], rows: &[Row]) -> Vec<Card> {
-    let card = |headline: Headline| {
-        let against = headline.against();
-        let Headline {
-            experiment,
-            to,
-            best,
-            figure,
-            ..
-        } = headline;
-        let rest: Vec<String> = [best].into_iter().chain(against).collect();
-        Card {
-            section: experiment.name.to_owned(),
-            what: format!("{} to {to}", experiment.name),
-            figure,
-            rest: rest.join(", "),
-            question: experiment.question.to_owned(),
-        }
-    };
-    headlines(experiments, rows).into_iter().map(card).collect()
-}
 
 /// A part of the page, which begins with the heading of an experiment.
 struct Section<'a> {
@@ -328,11 +295,12 @@ mod tests {
     use crate::bench::catalogue::{ALL, find};
     use crate::bench::results::figures::rows_of;
     use crate::bench::results::rows::{
-        Arrival, ArrivalFigures, FrameFigures, Latency, ProfilerSamples, Published, RowKind,
+        Arrival, ArrivalFigures, FrameFigures, Latency, ProfilerSamples, Published, Row, RowKind,
         ServerFigures, TimedFigures,
     };
     use crate::bench::results::stats::Spread;
     use crate::bench::view::columns::table;
+    use crate::bench::view::summary::cards;
 
     /// Elements that are not closed.
     const VOID: [&str; 1] = ["meta"];

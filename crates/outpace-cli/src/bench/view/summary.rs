@@ -1,9 +1,10 @@
-//! The last lines of a quick bench: the best rung of each experiment, a line each, ten at most.
+//! Results in short: the last lines of a quick bench, with the best rung of each experiment, ten at most; and the cards at
+//! the top of a page, which compare.
 
 use crate::bench::experiment::{Experiment, Method};
-use crate::bench::results::figures::{Compared, Figures, base_name, leaders};
+use crate::bench::results::figures::{Compared, Figures, base_name, into, leaders};
 use crate::bench::results::rows::Row;
-use crate::user::quantity::{duration, significant, times};
+use crate::user::quantity::{duration, significant, times, times_in_words};
 
 const MOST: usize = 10;
 
@@ -12,23 +13,47 @@ const GIVE_WAY: [&str; 8] = [
     "raw", "mapped", "contest", "chunks", "calls", "startup", "threads", "endl",
 ];
 
-/// The best rungs of an experiment.
-pub(crate) struct Headline {
-    pub(crate) experiment: &'static Experiment,
-    pub(crate) to: String,
-    /// The best rung, or the subject of the answer.
-    pub(crate) best: String,
-    /// Its figure with the unit, such as `20.0 ns a line`; empty where the answer has none.
+/// A summary at the top of a page, which leads to the section of that name.
+pub(crate) struct Card {
+    pub(crate) section: String,
+    pub(crate) what: String,
     pub(crate) figure: String,
-    /// The number of others whose difference from it is hidden by the noise.
-    pub(crate) equals: usize,
+    pub(crate) rest: String,
+    pub(crate) question: String,
+}
+
+/// The usual way of an experiment and outpace's: what a reader wants to see compared.
+const COMPARED: [(&str, &str, &str); 11] = [
+    ("lines", "println", "outpace"),
+    ("fps", "stdout-line", "outpace"),
+    ("ladder", "turbo-c", "outpace"),
+    ("endl", "endl", "outpace-endl"),
+    ("draw", "animation-crossterm", "animation-outpace"),
+    ("threads", "println-4", "outpace-4"),
+    ("log", "println", "outpace-background"),
+    ("server", "println", "background-drop-oldest"),
+    ("startup", "std", "outpace"),
+    ("input", "read-line", "outpace"),
+    ("contest", "std", "outpace-contest"),
+];
+
+/// The best rungs of an experiment.
+struct Headline {
+    experiment: &'static Experiment,
+    to: String,
+    /// The best rung, or the subject of the answer.
+    best: String,
+    /// Its figure with the unit, such as `20.0 ns a line`; empty where the answer has none.
+    figure: String,
+    /// The number of others to which the noise hides the difference.
+    equals: usize,
     /// How many times faster it is than another.
-    pub(crate) faster: Option<(f64, String)>,
+    faster: Option<(f64, String)>,
 }
 
 impl Headline {
     /// Against the others.
-    pub(crate) fn against(&self) -> Vec<String> {
+    fn against(&self) -> Vec<String> {
         let equals = (self.equals > 0).then(|| format!("{} more within the noise", self.equals));
         let faster = self.faster.as_ref();
         let faster =
@@ -66,12 +91,112 @@ impl Headline {
     }
 }
 
+/// A card for each experiment that has figures; of one alone, for each of its destinations.
+pub(crate) fn cards(experiments: &[&'static Experiment], rows: &[Row]) -> Vec<Card> {
+    let experiments = experiments.iter().copied();
+    let shown: Vec<_> = experiments
+        .filter_map(|experiment| {
+            let figures = Figures::new(experiment.name, rows);
+            let to = destination(&figures)?;
+            Some((experiment, figures, to))
+        })
+        .collect();
+    match &shown[..] {
+        [(experiment, figures, _)] => {
+            let all = figures.destinations().into_iter();
+            all.filter_map(|to| card(experiment, figures, to)).collect()
+        }
+        several => several
+            .iter()
+            .filter_map(|(experiment, figures, to)| {
+                let question = experiment.question.to_owned();
+                let card = card(experiment, figures, to)?;
+                Some(Card { question, ..card })
+            })
+            .collect(),
+    }
+}
+
+/// The usual way beside outpace's, or where one of them was not measured, the best rung.
+fn card(experiment: &'static Experiment, figures: &Figures<'_>, to: &str) -> Option<Card> {
+    let pair = COMPARED.iter().find(|(name, ..)| *name == experiment.name);
+    let pair =
+        pair.and_then(|(_, usual, ours)| Some((figures.row(usual, to)?, figures.row(ours, to)?)));
+    let (figure, rest) = match pair {
+        Some((usual, ours)) => {
+            let said = |row| format!("{}: {}", base_name(name(row)), figure(experiment, row));
+            let rest = format!("{}; {}", said(usual), said(ours));
+            (difference(experiment, ours, usual), rest)
+        }
+        None => {
+            let headline = headline(experiment, figures, to)?;
+            let against = headline.against();
+            let rest: Vec<String> = [headline.best].into_iter().chain(against).collect();
+            (headline.figure, rest.join(", "))
+        }
+    };
+    Some(Card {
+        section: experiment.name.to_owned(),
+        what: format!("{} {}", experiment.name, into(to)),
+        figure,
+        rest,
+        question: String::new(),
+    })
+}
+
+/// How much better a rung is than the usual one.
+fn difference(experiment: &Experiment, ours: &Row, usual: &Row) -> String {
+    let rate = match (ours.fps(), ours.server()) {
+        (Some(_), _) => Some("frames/s"),
+        (_, Some(_)) => Some("requests/s"),
+        _ => None,
+    };
+    match (Compared::of(ours, usual), rate) {
+        (Compared::Less(share) | Compared::More(share), Some(rate)) => {
+            format!("{} the {rate}", times_in_words(1.0 / share))
+        }
+        (Compared::Less(share), None) => format!("{} cheaper", times_in_words(1.0 / share)),
+        (Compared::More(factor), None) => {
+            format!(
+                "{} the time of a {}",
+                times_in_words(factor),
+                experiment.unit
+            )
+        }
+        (Compared::Same, _) => "no difference".to_owned(),
+        (Compared::Open(Some(_)), _) => "the noise hides the difference".to_owned(),
+        (Compared::Open(None), _) => "one run: no comparison".to_owned(),
+    }
+}
+
+/// The figure of a row with its unit.
+fn figure(experiment: &Experiment, row: &Row) -> String {
+    let time = row.wall_per_message().unwrap_or_default();
+    match (row.fps(), row.server()) {
+        (Some(fps), _) => format!("{} frames/s", significant(fps)),
+        (_, Some(_)) => format!("{} requests/s", significant(1e9 / time)),
+        _ => format!("{} a {}", duration(time), experiment.unit),
+    }
+}
+
 /// A headline for each experiment that has figures.
-pub(crate) fn headlines(experiments: &[&'static Experiment], rows: &[Row]) -> Vec<Headline> {
-    let headlines = experiments.iter();
-    headlines
-        .filter_map(|experiment| headline(experiment, rows))
+fn headlines(experiments: &[&'static Experiment], rows: &[Row]) -> Vec<Headline> {
+    let experiments = experiments.iter().copied();
+    experiments
+        .filter_map(|experiment| {
+            let figures = Figures::new(experiment.name, rows);
+            headline(experiment, &figures, destination(&figures)?)
+        })
         .collect()
+}
+
+/// The destination that tells most: a pipe, a pseudo-terminal, or else the first.
+fn destination<'a>(figures: &Figures<'a>) -> Option<&'a str> {
+    let destinations = figures.destinations();
+    ["pipe", "pty"]
+        .into_iter()
+        .find(|to| destinations.contains(to))
+        .or(destinations.first().copied())
 }
 
 /// A line of at most `columns` columns for each experiment that has figures.
@@ -90,14 +215,7 @@ pub(crate) fn summary(
     lines.iter().map(|line| line.line(columns)).collect()
 }
 
-/// Of one destination: a pipe, a pseudo-terminal, or else the first.
-fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
-    let figures = Figures::new(experiment.name, rows);
-    let destinations = figures.destinations();
-    let to = ["pipe", "pty"]
-        .into_iter()
-        .find(|to| destinations.contains(to))
-        .or(destinations.first().copied())?;
+fn headline(experiment: &'static Experiment, figures: &Figures<'_>, to: &str) -> Option<Headline> {
     let headline = |best: String, figure: String| Headline {
         experiment,
         to: to.to_owned(),
@@ -139,12 +257,7 @@ fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
                 .is_none_or(|rung| experiment.baseline_of(rung) == experiment.baseline)
             && row.server().is_none_or(|server| server.connections == 8)
     });
-    let &(time, best) = ranked.first()?;
-    let what = match (best.fps(), best.server()) {
-        (Some(fps), _) => format!("{} frames/s", significant(fps)),
-        (_, Some(_)) => format!("{} requests/s", significant(1e9 / time)),
-        _ => format!("{} a {}", duration(time), experiment.unit),
-    };
+    let &(_, best) = ranked.first()?;
     let leaders = leaders(&ranked);
     let baseline = best.baseline.as_deref();
     let baseline = baseline.filter(|baseline| !leaders.contains(baseline));
@@ -158,7 +271,7 @@ fn headline(experiment: &'static Experiment, rows: &[Row]) -> Option<Headline> {
     Some(Headline {
         equals: leaders.len().saturating_sub(1),
         faster,
-        ..headline(name(best).to_owned(), what)
+        ..headline(name(best).to_owned(), figure(experiment, best))
     })
 }
 
@@ -182,6 +295,53 @@ mod tests {
         let server = find("server").unwrap();
         let headlines = headlines(&[server], &rows_of("server", &rungs));
         assert_eq!(headlines[0].best, "prompt");
+    }
+
+    #[test]
+    fn a_card_compares_with_the_usual_way_and_one_experiment_has_a_card_for_each_destination() {
+        let lines = find("lines").unwrap();
+        let places = [("pipe", 1190, 12), ("pty", 1000, 1000)];
+        let rungs = places.map(|(to, println, outpace)| {
+            [
+                ("println", to, println),
+                ("outpace", to, outpace),
+                ("outpace-block", to, 1),
+            ]
+        });
+        let rows = rows_of("lines", rungs.as_flattened());
+        let told = |rows: &[Row]| {
+            let cards = cards(&[lines, find("fps").unwrap()], rows).into_iter();
+            cards
+                .map(|card| [card.what, card.figure, card.rest].join("|"))
+                .collect::<Vec<_>>()
+        };
+        let expected = [
+            "lines into a pipe|99.2 times cheaper|println: 1,190 ns a line; outpace: 12.0 ns a line",
+            "lines to a terminal that reads at once|no difference|println: 1,000 ns a line; outpace: 1,000 ns a line",
+        ];
+        assert_eq!(told(&rows), expected);
+        // Without the usual way, the best.
+        assert_eq!(
+            told(&rows[1..3]),
+            ["lines into a pipe|1.00 ns a line|outpace-block"]
+        );
+        // Beside others, an experiment has one card.
+        let mut several = rows.clone();
+        several.extend(rows_of(
+            "fps",
+            &[("stdout-line", "pty", 10), ("outpace", "pty", 5)],
+        ));
+        assert_eq!(told(&several).len(), 2);
+        assert_eq!(told(&several)[0], expected[0]);
+    }
+
+    #[test]
+    fn the_rungs_that_cards_compare_are_there() {
+        for (name, usual, ours) in COMPARED {
+            let experiment = find(name).unwrap();
+            assert!(experiment.rung(usual).is_some(), "{usual}");
+            assert!(experiment.is_ours(ours), "{ours}");
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::bench::view::block::Block;
 use crate::bench::view::columns;
 use crate::bench::view::html;
 use crate::bench::view::markdown;
-use crate::bench::view::summary::summary;
+use crate::bench::view::summary::{self, summary};
 use crate::fps::canvas::StandardStream;
 use crate::platform::{interrupts, scratch};
 use crate::trace;
@@ -339,7 +339,7 @@ impl<'a> Session<'a> {
             write(path, &markdown::document(&self.blocks))?;
         }
         if let Some(path) = &self.bench.export_html {
-            let cards = html::cards(ALL, &self.results.rows);
+            let cards = summary::cards(ALL, &self.results.rows);
             write(path, &html::document("outpace bench", &cards, &self.blocks))?;
         }
         Ok(())

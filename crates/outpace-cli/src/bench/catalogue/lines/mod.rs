@@ -11,7 +11,7 @@ use outpace::Buffering;
 use super::sources;
 use crate::bench::experiment::clock::Span;
 use crate::bench::experiment::{Experiment, Method};
-use crate::bench::results::figures::{Compared, Figures};
+use crate::bench::results::figures::{Compared, Figures, into};
 use crate::user::quantity::{duration, times_in_words};
 
 pub(crate) const LINES: Experiment = Experiment {
@@ -135,7 +135,7 @@ fn gains(figures: &Figures<'_>, rung: &str, name: &str) -> Vec<String> {
             continue;
         };
         match compared {
-            Compared::More(ratio) => gains.push(format!("{} to {to}", times_in_words(ratio))),
+            Compared::More(ratio) => gains.push(format!("{} {}", times_in_words(ratio), into(to))),
             Compared::Less(ratio) => sentences.push(format!(
                 "To {to} std's println! is {} cheaper than {name}.",
                 times_in_words(1.0 / ratio)
