@@ -224,9 +224,17 @@ def when():
 
 def path():
     """What happens between `println!` and the screen."""
-    stations = [("format", "digits are made", "10 to 400 ns"), ("buffer", "of the program", "1 ns"),
-                ("write(2)", "a system call", "100 to 200 ns"), ("the kernel", "pipe, terminal layer", "0.2 to 2 µs a line"),
-                ("the reader", "terminal or program", "5 µs a line in xterm")]
+    def cost(rung, place):
+        row = rows_of("B", experiment="lines", to=place)[rung]
+        return row["wall_ns"]["median"] / row["messages"]
+
+    write = cost("println", "null") - cost("bufwriter", "null")
+    pipe, terminal = (cost("println", place) - cost("println", "null") for place in ["pipe", "pty"])
+    stations = [("format", "digits are made", f"{cost('bufwriter', 'null'):.0f} to {cost('csv-bufwriter', 'null'):.0f} ns"),
+                ("buffer", "of the program", "a copy"),
+                ("write(2)", "a system call", f"{write / 1000:.1f} µs"),
+                ("the kernel", "pipe, terminal layer", f"{pipe / 1000:.1f} to {terminal / 1000:.1f} µs a line"),
+                ("the reader", "terminal or program", f"{cost('println', 'xterm') / 1000:.0f} µs a line in xterm")]
     parts, width, gap = [], 132, 20
     for i, (name, what, cost) in enumerate(stations):
         x = 10 + i * (width + gap)

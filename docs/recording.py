@@ -22,19 +22,21 @@ LIMIT = 300
 # What is shown of the folder, whose name says nothing.
 SHOWN = "/home/you/slow"
 PROGRAM = 'fn main() {\n    for i in 0..3_000_000 {\n        println!("line {i}");\n    }\n}\n'
-MANIFEST = f"""[package]
+MANIFEST = """[package]
 name = "slow"
 version = "0.1.0"
 edition = "2024"
-[dependencies]
-outpace = {{ path = "{ROOT / 'crates' / 'outpace'}" }}
 [workspace]
 """
-# What is typed, and whether it is only shown.
+DEPENDENCY = f"""[dependencies]
+outpace = {{ path = "{ROOT / 'crates' / 'outpace'}" }}
+"""
+# What is typed.
 SCENE = [
     "cat src/main.rs",
     "outpace trace target/release/slow > lines.txt",
-    "sed -i '1i use outpace::println;\\n' src/main.rs && cargo build --release --quiet",
+    "cargo add --quiet outpace && sed -i '1i use outpace::println;\\n' src/main.rs",
+    "cargo build --release --quiet",
     "outpace trace target/release/slow > lines.txt",
 ]
 COLOURS = {30: "#57606a", 31: "#ff7b72", 32: "#7ee787", 33: "#e3b341", 34: "#79c0ff", 35: "#d2a8ff", 36: "#a5d6ff", 37: "#e6edf3"}
@@ -70,6 +72,21 @@ def lines_of(printed):
         yield pieces
 
 
+def registry(folder):
+    """Has cargo take a folder for crates.io: in it are outpace as it is published, and the crates that it needs."""
+    packages, crates = folder / "packages", folder / "crates"
+    cargo = ["cargo", "--offline", "--quiet"]
+    subprocess.run([*cargo, "vendor", crates], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    command = [*cargo, "package", "--no-verify", "--allow-dirty", "--target-dir", packages, "-p", "outpace", "-p", "outpace-macros"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    for crate in (packages / "package").glob("*.crate"):
+        subprocess.run(["tar", "-xzf", crate, "-C", crates], check=True)
+        (crates / crate.stem / ".cargo-checksum.json").write_text('{"files": {}}')
+    (folder / ".cargo").mkdir()
+    sources = '[source.crates-io]\nreplace-with = "here"\n[source.here]\ndirectory = "crates"\n'
+    (folder / ".cargo" / "config.toml").write_text(sources)
+
+
 def span(piece):
     text, colour, bold = piece
     attributes = f' fill="{colour}"' if colour else ""
@@ -81,8 +98,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "src").mkdir()
         (Path(folder) / "src" / "main.rs").write_text(PROGRAM)
-        (Path(folder) / "Cargo.toml").write_text(MANIFEST)
+        (Path(folder) / "Cargo.toml").write_text(MANIFEST + DEPENDENCY)
         (Path(folder) / "Cargo.lock").write_bytes((ROOT / "Cargo.lock").read_bytes())
+        registry(Path(folder))
+        (Path(folder) / "Cargo.toml").write_text(MANIFEST)
         subprocess.run(["cargo", "build", "--release", "--quiet", "--offline"], cwd=folder, check=True)
         blocks = [(command, list(lines_of(run(command, folder)))) for command in SCENE]
 

@@ -153,11 +153,12 @@ fn benches_that_the_pages_name_exist() {
         let Some(arguments) = command.strip_prefix("outpace bench ") else {
             continue;
         };
-        // Prints commands, and runs no rung.
+        // Prints the rungs, and runs none.
+        let list = (!arguments.contains("--list")).then_some("--list");
         let output = Command::new(env!("CARGO_BIN_EXE_outpace"))
             .arg("bench")
             .args(arguments.split_whitespace())
-            .arg("--hyperfine")
+            .args(list)
             .output()
             .unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -222,12 +223,19 @@ fn figures_are_those_of_the_recorded_results() {
     fs::remove_dir_all(made).unwrap();
 }
 
-/// A number of a record, as `docs/numbers.txt` names it: `LETTER EXPERIMENT/RUNG@DESTINATION METRIC`.
+/// A number of a record, as `docs/numbers.txt` names it: `LETTER EXPERIMENT/RUNG@DESTINATION METRIC`, or `LETTER OBJECT/FIELD`.
 fn recorded(name: &str, records: &HashMap<&str, Value>) -> f64 {
     let mut words = name.split_whitespace();
     let (record, row) = (words.next().unwrap(), words.next().unwrap());
-    let (rung, to) = row.split_once('@').unwrap();
-    let (experiment, rung) = rung.split_once('/').unwrap();
+    let number = |value: &Value| {
+        value
+            .as_f64()
+            .unwrap_or_else(|| panic!("{name}: not there"))
+    };
+    let (experiment, rung) = row.split_once('/').unwrap();
+    let Some((rung, to)) = rung.split_once('@') else {
+        return number(&records[record][experiment][rung]);
+    };
     let is_meant = |row: &&Value| {
         let is = |key: &str, text: &str| row[key] == text;
         let connections = row["connections"].as_u64().unwrap_or(8);
@@ -236,11 +244,6 @@ fn recorded(name: &str, records: &HashMap<&str, Value>) -> f64 {
     let rows = records[record]["rows"].as_array().unwrap();
     let row = rows.iter().find(is_meant);
     let row = row.unwrap_or_else(|| panic!("{name}: no such row"));
-    let number = |value: &Value| {
-        value
-            .as_f64()
-            .unwrap_or_else(|| panic!("{name}: not there"))
-    };
     let each = |value: &Value| number(value) / number(&row["messages"]);
     match words.next() {
         None => each(&row["wall_ns"]["median"]),
@@ -253,6 +256,10 @@ fn recorded(name: &str, records: &HashMap<&str, Value>) -> f64 {
         Some("fps") => number(&row["fps"]),
         Some("bytes") => number(&row["bytes_per_frame"]),
         Some("writes") => each(&row["writes"]),
+        Some("skipped") => {
+            let (skipped, shown) = (&row["frames_skipped"], &row["frames_presented"]);
+            100.0 * number(skipped) / (number(skipped) + number(shown))
+        }
         Some("requests") => number(&row["requests_per_second"]["median"]),
         Some(other) => panic!("{name}: {other} is no metric"),
     }
@@ -321,7 +328,87 @@ fn numbers_in_prose_are_those_of_the_records() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(compared >= 60, "{compared} numbers");
+    assert!(compared >= 120, "{compared} numbers");
+}
+
+/// The cells of a row of a table in Markdown.
+fn cells(line: &str) -> Vec<String> {
+    let line = line.trim().trim_matches('|').replace("\\|", "\0");
+    let cells = line.split('|').map(|cell| cell.trim().replace('\0', "|"));
+    cells.collect()
+}
+
+#[test]
+fn the_page_of_languages_has_traces_remedies_and_the_records_buffers() {
+    /// Languages as the page calls them, with their names for `trace`, and the rung that prints by the language's defaults.
+    const LANGUAGES: [(&str, &str, &str); 13] = [
+        ("Rust", "Rust", "rust"),
+        ("C", "C", "c"),
+        ("C++", "C++", "cpp-newline"),
+        ("Go", "Go", "go"),
+        ("Python", "Python", "python"),
+        ("Node", "Node.js", "node"),
+        ("Java", "Java", "java"),
+        ("Perl", "Perl", "perl"),
+        ("Ruby", "Ruby", "ruby"),
+        ("PHP", "PHP", "php"),
+        ("Lua", "Lua", "lua"),
+        ("awk", "awk", "awk"),
+        ("bash", "shell", "bash"),
+    ];
+    let page = fs::read_to_string(root().join("docs/languages.md")).unwrap();
+    let rows: HashMap<String, Vec<String>> = page
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .map(|line| (cells(line)[0].clone(), cells(line)))
+        .collect();
+    let remedies = include_str!("../src/trace/model/languages.txt");
+    let record = fs::read(root().join("bench/results/2026-11-25-bench.json")).unwrap();
+    let record: Value = serde_json::from_slice(&record).unwrap();
+    // Paths are shortened, and spaces may differ.
+    let normal = |text: &str| {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        words.join(" ").replace("std::io::", "")
+    };
+    for (name, known_as, rung) in LANGUAGES {
+        let [_, terminal, elsewhere, fix] = &rows[name][..] else {
+            panic!("{:?}", rows[name]);
+        };
+        for (to, cell) in [("pty", terminal), ("pipe", elsewhere), ("file", elsewhere)] {
+            let mut found = record["rows"].as_array().unwrap().iter();
+            let row = found
+                .find(|row| {
+                    row["experiment"] == "languages" && row["rung"] == rung && row["to"] == to
+                })
+                .unwrap();
+            let writes = row["writes"].as_f64().unwrap() / row["messages"].as_f64().unwrap();
+            // A rung prints a line by two calls.
+            let word = match writes {
+                writes if writes < 0.5 => "block",
+                writes if writes < 1.5 => "line",
+                _ => "each",
+            };
+            assert!(
+                cell.starts_with(word),
+                "{name} to {to}: {cell}, recorded: {writes} writes a line"
+            );
+        }
+        let known: Vec<String> = remedies
+            .lines()
+            .filter_map(|line| {
+                let columns: Vec<&str> = line.splitn(5, '|').collect();
+                let place = columns.first()?.trim().strip_prefix(known_as)?;
+                let is_of_it = place.is_empty() || place.starts_with([' ', ',']);
+                is_of_it.then(|| columns.get(4).map(|text| normal(text)))?
+            })
+            .collect();
+        assert!(!known.is_empty(), "{known_as} is not in languages.txt");
+        let codes = fix.split('`').skip(1).step_by(2);
+        for code in codes.filter(|code| *code != "use outpace::println;") {
+            let is_known = known.iter().any(|text| text.contains(&normal(code)));
+            assert!(is_known, "{name}: trace does not name {code}: {known:?}");
+        }
+    }
 }
 
 #[test]
