@@ -25,6 +25,7 @@ impl Action for Man {
     fn run(self) -> Outcome {
         let page = match &self.command {
             None => page(),
+            Some(name) if name == "outpace" => page(),
             Some(name) => page_of(name).ok_or_else(|| {
                 Failure::usage(name, "no such command").remedy("see: outpace --help")
             })?,

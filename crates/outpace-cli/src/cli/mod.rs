@@ -165,6 +165,10 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
         }
         (ErrorKind::ArgumentConflict, Some(argument), _) => {
             let other = match text(ContextKind::PriorArg) {
+                Some(same) if same == argument => {
+                    return Failure::usage(option(&argument), "given more than once")
+                        .remedy("leave one of them out");
+                }
                 Some(other) if other.starts_with('-') => option(&other),
                 _ => "a command".to_owned(),
             };
@@ -172,6 +176,7 @@ fn usage(error: clap::Error, subcommand: &str) -> Failure {
                 .remedy("leave one of them out");
         }
         // clap's own sentences repeat the object.
+        (ErrorKind::TooManyValues, Some(argument), _) => (argument, "takes no value"),
         (ErrorKind::InvalidSubcommand, Some(argument), _) => (argument, "no such command"),
         (ErrorKind::UnknownArgument, Some(argument), _) if argument.starts_with('-') => {
             (argument, "no such option")
@@ -294,6 +299,31 @@ mod tests {
         assert_eq!(
             said(&["outpace", "run", "--pipe", "--terminal", "--", "true"]),
             "outpace: --pipe: cannot be used with --terminal\n  leave one of them out"
+        );
+        assert_eq!(
+            said(&["outpace", "bench", "--runs", "1", "--runs", "2"]),
+            "outpace: --runs: given more than once\n  leave one of them out"
+        );
+        assert_eq!(
+            said(&["outpace", "run", "--timestamps=5", "true"]),
+            "outpace: --timestamps: takes no value\n  see: outpace run --help"
+        );
+        assert_eq!(
+            said(&["outpace", "trace", "--json", "-", "true"]),
+            "outpace: --json -: for standard output name /dev/stdout\n  see: outpace trace --help"
+        );
+        assert_eq!(
+            said(&["outpace", "run", "--tee", "a", "--stats", "a", "true"]),
+            "outpace: --stats: the same file as --tee\n  name another file"
+        );
+        assert_eq!(
+            said(&["outpace", "bench", "fps", "--hyperfine"]),
+            "outpace: --hyperfine: none of these experiments can be compared in that way\n  \
+             such as: outpace bench lines --hyperfine"
+        );
+        assert_eq!(
+            said(&["outpace", "bench", "--to", "/dev/null"]),
+            "outpace: --to /dev/null: no such destination; did you mean null?\n  see: outpace bench --help"
         );
         assert_eq!(
             said(&["outpace", "trace", "-p", "1", "--", "true"]),

@@ -14,7 +14,7 @@ use crate::bench::view::html;
 use crate::bench::view::summary;
 use crate::user::action::Action;
 use crate::user::failure::Outcome;
-use crate::user::output::{print, write};
+use crate::user::output::{file, print, write};
 use crate::user::screen::Screen;
 
 /// Show the rows of a bench again, or compare those of several
@@ -24,7 +24,7 @@ pub(crate) struct Report {
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     /// Write the same as a page for a browser
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file())]
     export_html: Option<PathBuf>,
 }
 
@@ -104,6 +104,11 @@ fn compared(files: &[Named]) -> Vec<Block> {
         last = Some(series.0);
         blocks.push(Block::Table(table));
     }
-    blocks.push(Block::Closing(comparison::conclusion(files, yardstick)));
+    let mut closing = comparison::conclusion(files, yardstick);
+    let alone = comparison::alone(files, yardstick);
+    if !alone.is_empty() {
+        closing += &format!(" In {} alone: {}.", files[0].name, alone.join(", "));
+    }
+    blocks.push(Block::Closing(closing));
     blocks
 }

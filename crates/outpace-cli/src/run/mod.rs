@@ -24,6 +24,7 @@ mod terminal;
 
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
+use crate::user::output;
 use crate::user::quantity;
 use clap::{Args, ValueEnum};
 use counters::{CounterDisplay, StatsFile};
@@ -75,7 +76,7 @@ pub(crate) struct Run {
     spill_limit: u64,
 
     /// Write the complete output to this file, too, even where the terminal falls behind
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output::file())]
     tee: Option<PathBuf>,
 
     /// Give the program a pipe even where our output is a terminal: for programs that need no terminal, such as a server
@@ -100,7 +101,7 @@ pub(crate) struct Run {
     ///
     /// It is replaced as a whole, twice a second and at the end. SIGUSR1 shows the same on stderr, as one line; a
     /// program that catches that signal gets it, too.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output::file())]
     stats: Option<PathBuf>,
 
     /// Begin each line with the time at which its first byte came
@@ -153,6 +154,7 @@ impl Action for Run {
     const NAME: &'static str = "run";
 
     fn run(self) -> Outcome {
+        output::distinct(&[("--tee", &self.tee), ("--stats", &self.stats)])?;
         if let (Some(directory), Policy::Spill) = (&self.spill_dir, self.overflow) {
             // Checked now, not when the memory is full.
             let refused = |cause: &dyn std::fmt::Display| {

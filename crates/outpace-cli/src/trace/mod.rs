@@ -61,14 +61,14 @@ pub(crate) struct Trace {
     /// Write the findings to this file as JSON
     ///
     /// docs/trace.schema.json describes it, as a JSON Schema.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output::file())]
     json: Option<PathBuf>,
 
     /// Write a profile for the Firefox Profiler (profiler.firefox.com) to this file
     ///
     /// A track for each stream with a marker for each write, byte counters, and call stacks where perf
     /// is installed and allowed.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output::file())]
     profile: Option<PathBuf>,
 
     /// Watch this process, until it ends or Ctrl-C
@@ -88,6 +88,7 @@ impl Action for Trace {
     const NAME: &'static str = "trace";
 
     fn run(self) -> Outcome {
+        output::distinct(&[("--json", &self.json), ("--profile", &self.profile)])?;
         require_proc()?;
         // Opens them before the program runs: a wrong name must not cost a run.
         let json = self.json.as_deref().map(output::create).transpose()?;

@@ -40,6 +40,10 @@ impl Failure {
     /// A user's command did not start. The status is that of shells: 127 if the command is not there, else 126.
     pub(crate) fn cannot_start(command: &OsStr, error: &io::Error) -> Self {
         let (status, remedy) = match error.kind() {
+            io::ErrorKind::NotFound if command.to_string_lossy().contains(char::is_whitespace) => (
+                127,
+                "leave out the quotes around the whole command, or give it to a shell: sh -c '…'",
+            ),
             io::ErrorKind::NotFound => (127, "check the name, or give the program's path"),
             io::ErrorKind::PermissionDenied if Path::new(command).is_dir() => {
                 (126, "that is a directory: name a program in it")

@@ -5,7 +5,9 @@ use crate::platform::ending::Ending;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
 
 /// Prints a text to stdout, and flushes. When its reader is gone, the program ends as by default: by SIGPIPE, silently.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
@@ -23,6 +25,32 @@ pub(crate) fn not_printed(error: io::Error) -> Failure {
         let _ = Ending::Killed(libc::SIGPIPE).repeat();
     }
     Failure::failed("stdout", error)
+}
+
+/// The parser of a file to be written.
+pub(crate) fn file() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.to_str() {
+        Some("-") => Err("for standard output name /dev/stdout"),
+        _ => Ok(path),
+    })
+}
+
+/// Refuses a file that two options name: the results of one would replace those of the other.
+pub(crate) fn distinct(files: &[(&'static str, &Option<PathBuf>)]) -> Result<(), Failure> {
+    let mut named: Vec<(&str, &Path)> = Vec::new();
+    for (option, path) in files {
+        let Some(path) = path.as_deref() else {
+            continue;
+        };
+        let is_device = path.metadata().is_ok_and(|file| !file.is_file());
+        let same = named.iter().find(|(_, other)| *other == path && !is_device);
+        if let Some((other, _)) = same {
+            return Err(Failure::usage(option, format!("the same file as {other}"))
+                .remedy("name another file"));
+        }
+        named.push((option, path));
+    }
+    Ok(())
 }
 
 /// Creates a file that the user asked for.

@@ -83,7 +83,7 @@ mod threads;
 mod transcripts;
 mod when;
 
-use crate::bench::experiment::{Experiment, Rung};
+use crate::bench::experiment::{Experiment, Rung, Work};
 use crate::bench::results::figures::base_name;
 use crate::user::failure::Failure;
 use crate::user::names::closest;
@@ -132,7 +132,10 @@ pub(crate) fn find_rung(name: &str) -> Result<(&'static Experiment, &'static Run
         Failure::usage(name, "not of the form EXPERIMENT/RUNG").remedy("see: outpace bench --list")
     })?;
     let experiment = find(experiment)?;
-    let found = experiment.rung(base_name(rung)).ok_or_else(|| {
+    // Only a rung that is compiled has a compiler's name behind it.
+    let is_meant = |found: &&Rung| base_name(rung) == rung || matches!(found.work, Work::Source(_));
+    let found = experiment.rung(base_name(rung)).filter(is_meant);
+    let found = found.ok_or_else(|| {
         let near = closest(
             base_name(rung),
             experiment.rungs.iter().map(|rung| rung.name),

@@ -140,10 +140,12 @@ impl FromStr for Destination {
             },
             _ => Emulator::from_str(text)
                 .map(Self::Emulator)
-                .map_err(|unknown| match closest(name, examples()) {
-                    Some(near) => format!("{unknown}; did you mean {near}?"),
-                    None => unknown,
-                }),
+                .map_err(
+                    |unknown| match closest(name.trim_start_matches("/dev/"), examples()) {
+                        Some(near) => format!("{unknown}; did you mean {near}?"),
+                        None => unknown,
+                    },
+                ),
         }
     }
 }

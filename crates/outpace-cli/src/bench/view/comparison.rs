@@ -113,13 +113,39 @@ pub(crate) fn series_of(rows: &[Row]) -> Vec<(&str, &str)> {
     all
 }
 
-/// The table of one experiment and destination, if the first file has figures of it.
+/// Whether a file has figures of one experiment and destination.
+fn has_figures(file: &Named, series: (&str, &str), yardstick: Yardstick) -> bool {
+    let mut rows = file.results.rows.iter();
+    rows.any(|row| {
+        (row.experiment.as_str(), row.to.as_str()) == series && yardstick.show(row).is_some()
+    })
+}
+
+/// The experiments and destinations of which the first file alone has figures.
+pub(crate) fn alone(files: &[Named], yardstick: Yardstick) -> Vec<String> {
+    let Some((first, others)) = files.split_first() else {
+        return Vec::new();
+    };
+    let all = series_of(&first.results.rows).into_iter();
+    all.filter(|&series| {
+        let has = |file: &Named| has_figures(file, series, yardstick);
+        has(first) && !others.iter().any(has)
+    })
+    .map(|(experiment, to)| format!("{experiment} to {to}"))
+    .collect()
+}
+
+/// The table of one experiment and destination, if the first file has figures of it, and another has, too.
 pub(crate) fn table_of(
     files: &[Named],
     series: (&str, &str),
     yardstick: Yardstick,
 ) -> Option<Table> {
     let (first, others) = files.split_first()?;
+    let has = |file: &Named| has_figures(file, series, yardstick);
+    if !others.iter().any(has) {
+        return None;
+    }
     let rows = first.results.rows.iter();
     let lines: Vec<TableLine> = rows
         .filter(|row| (row.experiment.as_str(), row.to.as_str()) == series)

@@ -22,10 +22,11 @@ pub(crate) struct Card {
     pub(crate) question: String,
 }
 
-/// The usual way of an experiment and outpace's: what a reader wants to see compared.
-const COMPARED: [(&str, &str, &str); 11] = [
+/// Two rungs of an experiment that a reader wants to see compared: most often the usual way and outpace's.
+const COMPARED: [(&str, &str, &str); 12] = [
     ("lines", "println", "outpace"),
     ("fps", "stdout-line", "outpace"),
+    ("calls", "stderr", "stdout"),
     ("ladder", "turbo-c", "outpace"),
     ("endl", "endl", "outpace-endl"),
     ("draw", "animation-crossterm", "animation-outpace"),
@@ -125,7 +126,7 @@ fn card(experiment: &'static Experiment, figures: &Figures<'_>, to: &str) -> Opt
     let (figure, rest) = match pair {
         Some((usual, ours)) => {
             let said = |row| format!("{}: {}", base_name(name(row)), figure(experiment, row));
-            let rest = format!("{}; {}", said(usual), said(ours));
+            let rest = format!("{}\n{}", said(usual), said(ours));
             (difference(experiment, ours, usual), rest)
         }
         None => {
@@ -316,8 +317,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         let expected = [
-            "lines into a pipe|99.2 times cheaper|println: 1,190 ns a line; outpace: 12.0 ns a line",
-            "lines to a terminal that reads at once|no difference|println: 1,000 ns a line; outpace: 1,000 ns a line",
+            "lines into a pipe|99.2 times cheaper|println: 1,190 ns a line\noutpace: 12.0 ns a line",
+            "lines to a terminal that reads at once|no difference|println: 1,000 ns a line\noutpace: 1,000 ns a line",
         ];
         assert_eq!(told(&rows), expected);
         // Without the usual way, the best.
@@ -340,7 +341,7 @@ mod tests {
         for (name, usual, ours) in COMPARED {
             let experiment = find(name).unwrap();
             assert!(experiment.rung(usual).is_some(), "{usual}");
-            assert!(experiment.is_ours(ours), "{ours}");
+            assert!(experiment.rung(ours).is_some(), "{ours}");
         }
     }
 

@@ -16,7 +16,7 @@ use crate::bench::experiment::Method;
 use crate::platform::interrupts;
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, require_proc};
-use crate::user::output::{check_writable, print};
+use crate::user::output::{check_writable, distinct, file, print};
 use crate::user::quantity::whole;
 use crate::user::screen::Screen;
 use choice::Choice;
@@ -63,20 +63,20 @@ pub(crate) struct Bench {
     #[arg(long)]
     list: bool,
     /// Print commands that compare the rungs with hyperfine and run nothing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "list")]
     hyperfine: bool,
     /// Write a profile of each rung of `calls` for the Firefox Profiler (profiler.firefox.com) to this
     /// directory: stdout.json and stderr.json
     #[arg(long, value_name = "DIR")]
     profile: Option<PathBuf>,
     /// Write the rows to a file as JSON, each as soon as it is measured
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file())]
     export_json: Option<PathBuf>,
     /// Write the tables and conclusions to a file
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file())]
     export_markdown: Option<PathBuf>,
     /// Write the same as a page for a browser
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = file())]
     export_html: Option<PathBuf>,
 }
 
@@ -90,12 +90,23 @@ impl Action for Bench {
             return Ok(ExitCode::SUCCESS);
         }
         if self.hyperfine {
-            print(&hyperfine(&chosen, self.messages))?;
+            let commands = hyperfine(&chosen, self.messages);
+            if commands.is_empty() {
+                let cause = "none of these experiments can be compared in that way";
+                return Err(Failure::usage("--hyperfine", cause)
+                    .remedy("such as: outpace bench lines --hyperfine"));
+            }
+            print(&commands)?;
             return Ok(ExitCode::SUCCESS);
         }
         let began = Instant::now();
         require_proc()?;
         self.has_use_for_options(&chosen)?;
+        distinct(&[
+            ("--export-json", &self.export_json),
+            ("--export-markdown", &self.export_markdown),
+            ("--export-html", &self.export_html),
+        ])?;
         if let Some(directory) = &self.profile {
             std::fs::create_dir_all(directory).map_err(|error| {
                 Failure::failed(directory.display(), error).remedy("name a directory")
