@@ -104,8 +104,9 @@ impl Value<'_> {
     }
 }
 
-/// As [`Value::word`], of any value.
-#[inline(always)]
+/// As [`Value::word`], of any value. Not `inline(always)`: a build without optimizations would compile it for each
+/// argument instead of each type.
+#[inline]
 pub(crate) fn word<T: ?Sized>(value: &T) -> Option<(u64, u32)> {
     Value::of(value, |_| Argument::left_to_std()).word()
 }
