@@ -5,7 +5,7 @@ mod transcripts;
 #[path = "support/wire.rs"]
 mod wire;
 
-use outpace_ratatui::{Capabilities, Live, Options, OutpaceBackend};
+use outpace_ratatui::{Capabilities, Live, Options, OutpaceBackend, Reflow};
 use ratatui::backend::Backend;
 use ratatui::layout::{Rect, Size};
 use ratatui::text::Text;
@@ -298,4 +298,25 @@ fn a_transcript_into_a_pipe_is_its_lines() {
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
     assert_eq!(text, "one\ntwo\nstreamed é\nand 日本\nlast\n");
+}
+
+#[test]
+fn a_line_can_be_extended_in_a_terminal_of_one_row() {
+    let (mut transcript, wire) = transcripts::transcript(Size::new(40, 1), Reflow::Ahead);
+    let mut emulator = vt100::Parser::new(1.try_into().unwrap(), 40.try_into().unwrap(), 10);
+    for number in 0..3 {
+        transcript.append(format!("line {number}:")).unwrap();
+        for piece in [" one", " two"] {
+            transcript.flush_and_wait(None).unwrap();
+            transcript.extend(piece).unwrap();
+        }
+    }
+    transcript.finish().unwrap();
+    emulator.process(&wire.take());
+    let lines = (1..=3).rev().map(|back| {
+        emulator.screen_mut().set_scrollback(back);
+        emulator.screen().contents()
+    });
+    let expected = (0..3).map(|number| format!("line {number}: one two"));
+    assert!(lines.eq(expected));
 }

@@ -180,7 +180,10 @@ impl TranscriptRenderer {
                 Addition::Line(glyphs) => {
                     self.begin_line(glyphs);
                     self.finish_line();
-                    self.leave_last();
+                    // Out of a single row it would leave into the scrollback, where it cannot be extended.
+                    if rows > 1 {
+                        self.leave_last();
+                    }
                 }
                 Addition::Open(glyphs) => self.begin_line(glyphs),
                 Addition::Extend(glyphs) => self.extend(glyphs, wanted.height()),

@@ -154,7 +154,8 @@ impl Backend for OutpaceBackend {
         self.clear_region(ClearType::All)
     }
 
-    /// Takes effect with the next flush, or at once outside a frame.
+    /// Takes effect with the next flush, or at once outside a frame. `Terminal::clear` begins a frame for a fixed viewport that is narrower
+    /// than the terminal: it shows with the next one.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
         self.follow_size();
         let (end, columns) = (self.screen.cells().len(), usize::from(self.screen.width()));
