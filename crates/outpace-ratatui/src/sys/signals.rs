@@ -131,8 +131,17 @@ extern "C" fn on_stop(_: libc::c_int) {
                 };
                 libc::nanosleep(&pause, std::ptr::null_mut());
             }
-            // There is no place to report a failure, and the process stops either way.
-            libc::write(fd, stops.farewell.as_ptr().cast(), stops.farewell.len());
+            // A write to a terminal that does not read would not return, and the process not stop: neither one that finds no room, nor
+            // one behind a thread that waits in its own. There is no place to report a failure, and the process stops either way.
+            let mut room = libc::pollfd {
+                fd,
+                events: libc::POLLOUT,
+                revents: 0,
+            };
+            let has_room = WRITING.load(Ordering::SeqCst) == 0 && libc::poll(&mut room, 1, 0) == 1;
+            if has_room {
+                libc::write(fd, stops.farewell.as_ptr().cast(), stops.farewell.len());
+            }
             libc::tcsetattr(fd, libc::TCSANOW, &stops.modes);
         }
         stop_by_default();
