@@ -320,3 +320,25 @@ fn a_line_can_be_extended_in_a_terminal_of_one_row() {
     let expected = (0..3).map(|number| format!("line {number}: one two"));
     assert!(lines.eq(expected));
 }
+
+/// In tmux, erasing what follows erases the symbol in a last column, unless it is printed again before.
+#[test]
+fn a_symbol_with_marks_is_printed_again_before_what_extends_it() {
+    for pieces in [&["abco\u{323}\u{302}"][..], &["abco", "\u{323}", "\u{302}"]] {
+        let (mut transcript, wire) = transcripts::transcript(Size::new(4, 8), Reflow::Ahead);
+        transcript.append("").unwrap();
+        for piece in pieces {
+            transcript.extend(*piece).unwrap();
+            transcript
+                .live(1, |live| live.render_widget("live", live.area()))
+                .unwrap();
+            transcript.flush_and_wait(None).unwrap();
+        }
+        wire.take();
+        transcript.extend("d").unwrap();
+        transcript.flush_and_wait(None).unwrap();
+        let bytes = String::from_utf8(wire.take()).unwrap();
+        assert!(bytes.contains("o\u{323}\u{302}"), "{bytes:?}");
+        transcript.finish().unwrap();
+    }
+}

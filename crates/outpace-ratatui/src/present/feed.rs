@@ -130,11 +130,44 @@ impl Shared<FeedState> {
         }
     }
 
+    /// Waits until a size that has changed is the same for a while: a window that is dragged changes its size again and again, and a frame
+    /// that the next change overtakes would be misplaced.
+    fn wait_for_steady_size<'a>(
+        &self,
+        mut state: MutexGuard<'a, FeedState>,
+        output: &Output,
+        known: &mut Option<(u16, u16)>,
+    ) -> MutexGuard<'a, FeedState> {
+        loop {
+            let now = output.size();
+            if now == *known {
+                return state;
+            }
+            *known = now;
+            let ends = |state: &mut FeedState| state.farewell || state.stop;
+            let waited = self
+                .changed
+                .wait_timeout_while(state, PAUSE, |state| !ends(state));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if ends(&mut state) {
+                return state;
+            }
+        }
+    }
+
     fn run(&self, mut renderer: TranscriptRenderer, mut output: Output) {
         let (mut live, mut rows) = (Screen::new(0, 0), 0);
         let mut due = Instant::now();
+        let mut size = output.size();
         loop {
-            let mut state = self.wait_for_work(&renderer, due);
+            let state = self.wait_for_work(&renderer, due);
+            let mut state = match renderer.is_parked() {
+                true => self.wait_for_steady_size(state, &output, &mut size),
+                false => {
+                    size = output.size();
+                    state
+                }
+            };
             let settle = !state.has_work() && !state.stop;
             if !state.has_work() && !settle {
                 state.stopped = true;

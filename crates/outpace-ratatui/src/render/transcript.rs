@@ -220,6 +220,11 @@ impl TranscriptRenderer {
         self.end()
     }
 
+    /// Whether the way back from below the live region is known for one width only.
+    pub(crate) fn is_parked(&self) -> bool {
+        self.parked > 0
+    }
+
     /// Whether the live region is drawn at a bounded rate.
     pub(crate) fn is_paced(&self) -> bool {
         self.reflow == Reflow::Ahead

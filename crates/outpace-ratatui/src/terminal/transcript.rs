@@ -73,9 +73,9 @@ use crate::sys;
 /// - In tmux, a wide symbol that wraps into a row of the live region, in a window that has just become narrower, leaves a cell of that
 ///   row, or a blank, before itself.
 /// - kitty 0.26 and xterm.js do not carry their cursor along if there is text below it, so it is parked below the live region, and the
-///   way back is known for one width only. A change of width that overtakes a frame misplaces that frame, which may lose lines: a window
-///   whose size changes every 20 to 250 ms while a thousand words a second are streamed lost 3 to 5 of 150 lines in kitty. With a change
-///   of size a second it lost none.
+///   way back is known for one width only. After a change of size, frames and lines wait there until the size has been the same for a
+///   quarter of a second. A change of width that overtakes a frame misplaces that frame, which may lose a line: the first change of
+///   several while lines are streamed.
 /// - A change of width between two halves of a frame misplaces the second half. Linux hands over up to 2 kB of a frame in one
 ///   piece, so this needs a longer frame, or a terminal that is more than 4 kB behind, as much as it reads at a time.
 /// - xterm does not reflow: when it becomes narrower, it cuts the rows of its screen.
@@ -128,7 +128,7 @@ impl Live {
         &mut self.buffer
     }
 
-    /// Draws a widget, into as much of the area as is there: in a terminal of a few rows the region is lower than was asked for.
+    /// Draws a widget (one with a state of its own by [`buffer_mut`](Self::buffer_mut)), into as much of the area as is there: in a terminal of a few rows the region is lower than was asked for.
     pub fn render_widget(&mut self, widget: impl Widget, area: Rect) {
         let area = area.intersection(self.area());
         if !area.is_empty() {
@@ -233,7 +233,7 @@ impl Transcript {
         }
     }
 
-    /// Adds lines to the transcript, for ever. Does not wait.
+    /// Adds lines to the transcript, for ever. Blanks at their ends and their alignment are left out. Does not wait.
     ///
     /// # Errors
     /// If the terminal is gone.

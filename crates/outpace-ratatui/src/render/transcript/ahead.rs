@@ -1,6 +1,8 @@
 //! A line that grows in a terminal that reflows before it tells of its new width ([`Reflow::Ahead`](super::Reflow::Ahead), tmux): it is
 //! printed at once, and the cursor rests on its last symbol.
 
+use unicode_width::UnicodeWidthChar;
+
 use super::{DOWN, ERASE_BELOW, Glyph, Last, SAVE_CURSOR, TranscriptRenderer};
 use crate::model::{Screen, trusted_width};
 
@@ -53,16 +55,15 @@ impl TranscriptRenderer {
         self.put_down_last();
     }
 
-    /// The symbol that the cursor rests on. `None` where the line is empty, or where terminals may disagree on the width of its last
-    /// symbol: there the cursor rests behind it.
-    fn resting_place(&self) -> Option<&Glyph> {
-        let last = self.last.as_ref()?.glyphs.last()?;
-        if last.joins {
-            return None;
-        }
-        let mut chars = last.text.chars();
+    /// The symbol that the cursor rests on, with what joins it. `None` where the line is empty, or where terminals may disagree on the
+    /// width of its last symbol: there the cursor rests behind it.
+    fn resting_place(&self) -> Option<&[Glyph]> {
+        let glyphs = &self.last.as_ref()?.glyphs;
+        let symbol = &glyphs[glyphs.iter().rposition(|glyph| !glyph.joins)?..];
+        let mut chars = symbol.iter().flat_map(|glyph| glyph.text.chars());
         let width = chars.next().map_or(0, trusted_width);
-        (chars.next().is_none() && width == usize::from(last.columns)).then_some(last)
+        let is_trusted = width == usize::from(symbol[0].columns) && chars.all(is_mark);
+        is_trusted.then_some(symbol)
     }
 
     fn is_last_empty(&self) -> bool {
@@ -73,11 +74,11 @@ impl TranscriptRenderer {
     /// Goes behind the last symbol by printing it again, so that the terminal wraps if it has to. `erases`: erases all that follows.
     /// That begins there, not in the next row: tmux forgets that a row was wrapped when all of the next is erased.
     pub(super) fn take_up_last(&mut self, erases: bool) {
-        if let Some(glyph) = self.resting_place().cloned() {
-            if glyph.columns > 1 {
+        if let Some(symbol) = self.resting_place().map(<[_]>::to_vec) {
+            if symbol[0].columns > 1 {
                 self.encoder.text("\x08");
             }
-            self.print(&[glyph]);
+            self.print(&symbol);
         }
         let is_empty = self.is_last_empty();
         if erases {
@@ -122,4 +123,10 @@ impl TranscriptRenderer {
         self.encoder.text("\r");
         self.encoder.text(DOWN);
     }
+}
+
+/// Whether a character is put onto the one before it in every terminal, and takes no column. Joiners and variation selectors may change
+/// that one's width.
+fn is_mark(c: char) -> bool {
+    c.width() == Some(0) && !matches!(c, '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
