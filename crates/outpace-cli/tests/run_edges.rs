@@ -451,6 +451,67 @@ fn a_program_that_does_not_write_sees_that_the_reader_has_gone() {
     }
 }
 
+/// `read line < fifo` in a loop opens and closes the pipe for each line.
+#[test]
+fn a_named_pipe_gets_another_reader_while_the_program_does_not_write() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::fs::OpenOptionsExt;
+    let pipe = scratch("named-pipe");
+    let _ = fs::remove_file(&pipe);
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let reader = || {
+        let flags = libc::O_NONBLOCK;
+        let reader = File::options().read(true).custom_flags(flags).open(&pipe);
+        BufReader::new(reader.unwrap())
+    };
+    for shim in ["auto", "never"] {
+        let mut first = reader();
+        let mut command = outpace("run");
+        command.args([
+            "--shim",
+            shim,
+            "sh",
+            "-c",
+            "while read -r line; do echo $line; done",
+        ]);
+        command.stdout(File::options().write(true).open(&pipe).unwrap());
+        let mut outer = command.stdin(Stdio::piped()).spawn().unwrap();
+        drop(command);
+        let mut keys = outer.stdin.take().unwrap();
+        let is_asleep = |thread: std::io::Result<fs::DirEntry>| {
+            let stat = fs::read_to_string(thread.unwrap().path().join("stat")).unwrap_or_default();
+            stat.rsplit(") ")
+                .next()
+                .is_some_and(|rest| rest.starts_with('S'))
+        };
+        for n in 0..5 {
+            writeln!(keys, "{n}").unwrap();
+            let mut line = String::new();
+            wait_until("a line", || {
+                first
+                    .read_line(&mut line)
+                    .is_ok_and(|_| line.ends_with('\n'))
+            });
+            assert_eq!(line, format!("{n}\n"));
+            drop(first);
+            // Until each thread has seen that there is no reader.
+            wait_until("sleep", || {
+                let threads = fs::read_dir(format!("/proc/{}/task", outer.id()));
+                threads.unwrap().all(is_asleep)
+            });
+            first = reader();
+        }
+        drop(keys);
+        assert_eq!(outer.wait().unwrap().code(), Some(0), "--shim {shim}");
+    }
+}
+
 #[test]
 fn a_socket_that_keeps_messages_apart_or_is_stdin_as_well_is_the_program_s_own() {
     use std::os::fd::OwnedFd;

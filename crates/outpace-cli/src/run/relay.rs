@@ -25,6 +25,8 @@ pub(super) struct Relay {
     state: Mutex<RelayState>,
     /// The terminal has gone, and output goes to the file of `--tee` alone.
     has_destination_gone: AtomicBool,
+    /// The relay ends when the destination hangs up.
+    ends_at_hangup: bool,
 }
 
 impl std::ops::Deref for Relay {
@@ -37,9 +39,9 @@ impl std::ops::Deref for Relay {
 
 /// How the first bytes of a piece are passed on.
 pub(super) enum Forwarded {
-    /// So many have gone around the pseudo-terminal.
+    /// This many have gone around the pseudo-terminal.
     Around(usize),
-    /// So many have to be written to it.
+    /// This many have to be written to the pseudo-terminal, or to the pipe.
     Through(usize),
 }
 
@@ -58,7 +60,7 @@ pub(super) struct Route {
     pub(super) timestamps: bool,
     /// The destination is a terminal whose title shows the rate.
     pub(super) title: bool,
-    /// With a program on a terminal.
+    /// For a program on a terminal; `None` on a pipe.
     pub(super) conversation: Option<Arc<Conversation>>,
 }
 
@@ -108,7 +110,7 @@ pub(super) enum End {
 const CHUNK: usize = 256 << 10;
 /// As much as a pseudo-terminal or a pipe holds.
 const MOST_LEFT: usize = LARGEST_PIPE;
-/// How long a terminal that reads takes to accept a little.
+/// The longest time in which a terminal that reads accepts a few bytes.
 const AT_ONCE: Duration = Duration::from_micros(100);
 
 /// The cursor's column by a pseudo-terminal's own count, on which tabs and carriage returns depend in some modes. It
@@ -170,10 +172,15 @@ impl RelayState {
 impl Relay {
     pub(super) fn new(route: Route) -> Self {
         let state = Mutex::new(RelayState::new(route.timestamps, route.title));
+        let ends_at_hangup = match route.conversation {
+            None => !is_named_pipe(&*route.outlet),
+            Some(_) => route.tee.is_none(),
+        };
         Self {
             route,
             state,
             has_destination_gone: AtomicBool::new(false),
+            ends_at_hangup,
         }
     }
 
@@ -198,7 +205,7 @@ impl Relay {
         self.answered(self.outlet.send(bytes), ())
     }
 
-    /// Waits a moment until the queue is empty; it need not be.
+    /// Waits until the queue is empty, at most for [`AT_ONCE`].
     fn wait_for_outlet(&self) -> io::Result<()> {
         self.answered(self.outlet.empties_within(AT_ONCE), true)
             .map(drop)
@@ -334,7 +341,7 @@ impl Relay {
         Ok(true)
     }
 
-    /// Passes on so many bytes of the buffer. Returns whether keys were typed since the last call.
+    /// Passes on the first `read` bytes of the buffer. Returns whether keys were typed since the last call.
     fn pass_read(&self, state: &mut RelayState, read: usize) -> io::Result<bool> {
         let buffer = std::mem::take(&mut state.buffer);
         state.is_mid_line = buffer[..read].last() != Some(&b'\n');
@@ -486,10 +493,10 @@ impl Relay {
             PollFd::new(&self.ended, PollFlags::IN),
             PollFd::from_borrowed_fd(self.outlet.as_fd(), PollFlags::empty()),
         ];
-        // A program that does not write has to see that its terminal, or the reader of its pipe, has gone. On a terminal `--tee` still
-        // takes its output.
-        let sees_hangup = self.conversation.is_none() || self.tee.is_none();
-        let asked = if sees_hangup { 3 } else { 2 };
+        // A program that does not write has to see that its terminal, or the reader of its pipe, has gone. Two destinations are not
+        // asked. After the end of a terminal, `--tee` still takes the output. A pipe with a name can get another reader: only a
+        // write shows that it has none.
+        let asked = if self.ends_at_hangup { 3 } else { 2 };
         loop {
             match poll(&mut waiting[..asked], unfinished.then_some(&LINE_PATIENCE)) {
                 Ok(0) => return Ok(Ready::Unfinished),
@@ -525,7 +532,14 @@ const LINE_PATIENCE: Timespec = Timespec {
 /// The interval between looks at a reader that lags, with an unfinished line in hand.
 const LAG: Duration = Duration::from_millis(20);
 
-/// Whether two descriptors are both pipes.
+/// Whether a pipe has a name in a file system (fifo(7)). Other pipes are in a file system of the kernel's own.
+fn is_named_pipe(descriptor: impl AsFd) -> bool {
+    const PIPEFS_MAGIC: u64 = 0x5049_5045;
+    is_pipe(&descriptor)
+        && rustix::fs::fstatfs(descriptor).is_ok_and(|system| system.f_type as u64 != PIPEFS_MAGIC)
+}
+
+/// Whether a descriptor leads to a pipe.
 pub(super) fn is_pipe(descriptor: impl AsFd) -> bool {
     rustix::fs::fstat(descriptor).is_ok_and(|stat| {
         rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Fifo
