@@ -1,7 +1,7 @@
 //! Which descriptors lead to the ring's terminal, or to its pipe.
 //!
-//! The kernel is asked once, and its answer, that it is so or that it is not, holds until a call is made that may change the descriptor ([`known`](crate::known)).
-//! A write that begins after the call has returned goes where the descriptor leads then.
+//! The kernel is asked once. Its answer, yes or no, holds until a call is made that may change the descriptor
+//! ([`known`](crate::known)). A write that begins after the call has returned goes where the descriptor leads then.
 //!
 //! This requires that all such calls are seen. The C library's are ([`watch`](crate::watch)); `run` looks whether other code in the
 //! process makes system calls ([`is_plain`]). Until it has looked, after each library that is loaded, and where there is such
@@ -30,7 +30,7 @@ const fn nothing_known() -> Known {
     }
 }
 
-/// Those that lead to the terminal or pipe, and those that lead elsewhere. A closed one is neither: `open` may give its number to
+/// The descriptors that lead to the terminal, and those that lead elsewhere. A closed one is neither: `open` may give its number to
 /// the terminal, and is not seen.
 static HERE: [Known; DESCRIPTORS] = [const { nothing_known() }; DESCRIPTORS];
 static ELSEWHERE: [Known; DESCRIPTORS] = [const { nothing_known() }; DESCRIPTORS];
@@ -57,8 +57,8 @@ pub(crate) fn forget() {
     CALLS_OF_ALL.forget();
 }
 
-/// Where the bytes written to a descriptor go: to the ring's terminal or pipe; elsewhere, of which this process is sure; or the kernel
-/// decides.
+/// Where the bytes written to a descriptor go: `Here`, to the ring's terminal; `Elsewhere`, if this process is sure of that; else
+/// `Perhaps`, and the kernel decides.
 #[inline]
 pub(crate) fn destination(descriptor: c_int, ring: &Header) -> Leads {
     let index = descriptor as usize;
@@ -96,7 +96,7 @@ fn ask(descriptor: c_int, ring: &Header, here: &Known, calls: &CallCounter, at: 
         return Leads::Here;
     }
     if was_known && calls.count(&CALLS_OF_ALL) == count {
-        // It has become another one by a call that is not seen.
+        // A call that is not seen has changed the descriptor.
         mistrust();
     }
     if leads == Leads::Elsewhere && is_plain(ring) {
@@ -123,7 +123,7 @@ const PROCESS: u64 = 1 << 32;
 /// The loader's function that announces libraries to debuggers.
 pub(crate) static LOADER: AtomicU64 = AtomicU64::new(0);
 
-/// After so many writes that asked the kernel, `run` is asked to look at the code.
+/// After this many writes that asked the kernel, a process asks `run` to look at its code.
 const ASK_AFTER: u32 = 64;
 
 /// From now on all calls of the C library, and all libraries that are loaded, are seen.

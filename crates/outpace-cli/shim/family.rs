@@ -104,7 +104,7 @@ fn place(ring: &Header, process: u32) -> Option<&Member> {
     Some(member)
 }
 
-/// After so many direct writes beside the closed ring, `run` is asked to open it.
+/// After this many direct writes beside the closed ring, a process asks `run` to open it.
 const ASK_AFTER: u32 = 64;
 
 /// Called when a short write goes to the terminal because the ring is closed.
@@ -128,8 +128,8 @@ pub(crate) fn before_program(ring: &Header) -> Option<&'static Member> {
     go_away(ring, ring::BY_EXEC)
 }
 
-/// Called before another thread is made. Does what has to be done once, because a thread that finds it half done writes to the
-/// terminal.
+/// Called before another thread is made. Completes the redirection of calls, and registers this process: a thread that finds either half
+/// done writes to the terminal.
 pub(crate) fn before_thread() {
     text::complete_if_postponed();
     if let Some(ring) = ring() {

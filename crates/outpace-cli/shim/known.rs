@@ -42,7 +42,7 @@ impl CallCounter {
     }
 }
 
-/// A descriptor that leads to the terminal, and can be written to.
+/// An answer of the kernel about a descriptor: that it leads to the terminal and can be written to, or that it leads elsewhere.
 pub struct Known {
     /// The [count](CallCounter::count) for which the answer was noted; at first [`NEVER`](Self::NEVER).
     pub since: AtomicU64,

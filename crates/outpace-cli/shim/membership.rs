@@ -133,7 +133,7 @@ pub(crate) fn come_back(member: Option<&Member>) {
     }
 }
 
-/// Gives the ring up in this process, which makes no system calls for it any more.
+/// Gives the ring up in this process: from now on the shim makes no system calls for it.
 pub(crate) fn retire(reason: u32) {
     if let Some(ring) = ring() {
         if let Some(member) = go_away(ring, reason) {

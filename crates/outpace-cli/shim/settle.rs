@@ -27,7 +27,7 @@ pub(crate) fn wake(ring: &Header) {
         // SAFETY: the word is in the shared memory.
         let woken = unsafe { call(FUTEX, word, FUTEX_WAKE, 1, 0, 0, 0) };
         if woken == 0 {
-            // It was about to sleep, or is gone.
+            // `run` was about to sleep, or has ended.
             look_for_run(ring);
         }
     }
@@ -36,8 +36,8 @@ pub(crate) fn wake(ring: &Header) {
 /// A descriptor that led to the ring's terminal or pipe when the kernel was asked last.
 pub(crate) static LAST_SERVED: AtomicI32 = AtomicI32::new(-1);
 
-/// Ends the use of the ring if `run` has ended, or reads no more. A pipe tells that even if `run` is a zombie, or another process has
-/// its number. Of a terminal, the leader of the session ends the use as well.
+/// Ends the use of the ring if `run` has ended, or reads no more. A pipe without a reader shows that even if `run` is a zombie, or
+/// another process has its number. On a terminal the leader of the session ends the use as well.
 #[cold]
 pub(crate) fn look_for_run(ring: &Header) {
     let descriptor = LAST_SERVED.load(Ordering::Relaxed);
@@ -52,7 +52,7 @@ pub(crate) fn look_for_run(ring: &Header) {
     }
 }
 
-/// Waits until `holds`, but no longer than `run` exists, and at most for `looks` looks.
+/// Waits until `holds` returns true. Gives up when `run` has ended, or after this many looks for it. Returns whether `holds` did.
 pub(crate) fn wait(ring: &Header, looks: u32, holds: impl Fn() -> bool) -> bool {
     wait_with(ring, &LOOK, looks, holds)
 }
@@ -98,11 +98,11 @@ pub(crate) fn settle_for(ring: &Header, descriptor: c_int) {
     }
 }
 
-/// Called before stderr is written to, which leads elsewhere: what stdout has in the ring sets out first. No order between two pipes
-/// is promised, but those who read both, by the time of arrival, see what came first. A program that alternates all the time waits
-/// for a ninth of it.
+/// Called before a write to a stderr that leads elsewhere: waits a moment until the bytes that stdout has in the ring have left it.
+/// No order between two pipes is promised, but a reader of both sees which bytes arrive first. A program that alternates between
+/// the two waits for at most a ninth of its time.
 #[cold]
-pub(crate) fn let_stdout_set_out(ring: &Header, stderr: c_int) {
+pub(crate) fn settle_before_stderr(ring: &Header, stderr: c_int) {
     const A_MOMENT: [i64; 2] = [0, 1_000_000];
     const SHARE: u64 = 8;
     static NEXT: AtomicU64 = AtomicU64::new(0);

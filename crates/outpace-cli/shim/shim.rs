@@ -1,9 +1,9 @@
 //! The shared object that `outpace run` puts into a program: a short `write` to its terminal becomes a copy into memory
-//! that belongs to `run`.
+//! that belongs to `run`. Where `run` gives the program a pipe and no terminal, "terminal" means that pipe in all files here.
 //!
 //! It needs only the program's C library. Each process takes it out of its environment, and hands it on to the programs that it
 //! starts, where they can have it. Before another program starts, which may not have the shim, the ring is closed. From then on
-//! all writes go to the terminal until `run` has found that all processes there are members.
+//! all writes go to the terminal until `run` has found that all processes that can write there are members.
 //!
 //! glibc calls its own `write` and its neighbours directly, where interposition by name does not reach: those calls are
 //! redirected in its text, once, while the program has one thread. The functions themselves stay as they are, so each

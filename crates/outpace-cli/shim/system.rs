@@ -260,8 +260,8 @@ pub(crate) fn leads(descriptor: c_int, ring: &Header) -> Leads {
     }
 }
 
-/// Whether a descriptor, which led to the ring's terminal or pipe before, leads to one like it. Of a terminal, its number is looked at,
-/// which is cheaper than fstat(2).
+/// Whether a descriptor that led to the ring's terminal before leads to one like it. A pipe is asked for anew. Of a terminal only the
+/// number is compared, which is cheaper than fstat(2).
 pub(crate) fn still_leads(descriptor: c_int, ring: &Header) -> bool {
     match ring.terminal.load(Ordering::Relaxed) {
         ring::NO_TERMINAL => leads(descriptor, ring) == Leads::Here,
@@ -302,7 +302,7 @@ pub(crate) fn has_reader(descriptor: c_int) -> bool {
     })
 }
 
-/// Whether the other end of a descriptor has gone (poll(2)).
+/// Whether the other end of a descriptor has gone (poll(2)). A negative descriptor has none.
 pub(crate) fn has_hung_up(descriptor: c_int) -> bool {
     #[repr(C)]
     struct Poll {

@@ -1,4 +1,4 @@
-//! `write` and `writev`: through the ring where that can be, else to the kernel, after what is in the ring.
+//! `write` and `writev`: through the ring where possible, else to the kernel, after the bytes in the ring.
 
 use crate::descriptors::destination;
 use crate::family::{self, is_ours};
@@ -7,7 +7,7 @@ use crate::membership::{count, me};
 use crate::originals::ensure_resolved;
 use crate::ring::{self, Header, Put};
 use crate::settle::{
-    FOREVER, FUTEX_WAIT, let_stdout_set_out, look_for_run, ring, settle_for, wait, wake,
+    FOREVER, FUTEX_WAIT, look_for_run, ring, settle_before_stderr, settle_for, wait, wake,
 };
 use crate::system::{self, FUTEX, Leads, O_NONBLOCK, SCHED_YIELD, call, can_be_read, flags};
 use crate::text;
@@ -74,6 +74,7 @@ const SPINS: u32 = 64;
 const YIELDS: u32 = 1_000;
 const PATIENCE: u32 = YIELDS + 100;
 const NAP: [i64; 2] = [0, 1_000_000];
+
 fn give_way() {
     // SAFETY: no memory is involved.
     unsafe { call(SCHED_YIELD, 0, 0, 0, 0, 0, 0) };
@@ -100,17 +101,19 @@ fn wait_for_lock(ring: &Header, looks: u32) {
     }
 }
 
-/// After so many bytes that `run` has not taken, a write looks whether it still runs: the most that is lost is what a pipe holds.
+/// A write that completes a block of this many bytes looks whether `run` still runs, if `run` has not taken as many. So hardly
+/// more is lost than a pipe holds.
 const BLOCK: u64 = 64 << 10;
 
-/// Whether this write, which was published just now, is the last of so many bytes.
+/// Whether a write of this length, published just now, completes a block that has not been taken. Two threads that publish at the same
+/// moment may both miss the end of a block; then the end of the next one is seen.
 fn fills_block(ring: &Header, length: usize) -> bool {
     let end = ring.published();
     end % BLOCK < length as u64 && end - ring.tail.0.load(Ordering::Relaxed).min(end) >= BLOCK
 }
 
 enum Through {
-    /// Written: so many bytes.
+    /// This many bytes are written.
     Ring(usize),
     /// The kernel has to write them.
     Kernel,
@@ -202,7 +205,7 @@ fn answer(ring: &Header, descriptor: c_int, through: Through) -> isize {
                 settle_for(ring, descriptor);
             }
             if descriptor == STDERR && !ring.is_drained() {
-                let_stdout_set_out(ring, descriptor);
+                settle_before_stderr(ring, descriptor);
             }
             PASS
         }

@@ -1545,7 +1545,7 @@ fn a_library_that_makes_system_calls_of_its_own_is_named() {
         &hostile.raw,
     ];
     let mut terminal = Terminal::run(&[&["-v", "--"], &words[..]].concat());
-    terminal.wait_for("its terminal was looked at before each write: ");
+    terminal.wait_for("each of its writes was checked first: ");
     terminal.wait_for("hostile-raw.so makes system calls of its own");
     terminal.whole();
 }

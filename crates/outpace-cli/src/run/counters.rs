@@ -105,7 +105,7 @@ impl StatsFile {
 }
 
 /// Acts on SIGUSR1: shows the counters, and passes the signal to a program that catches it.
-pub(super) fn told(outlets: &[Arc<Outlet>], program: Option<i32>) {
+pub(super) fn show(outlets: &[Arc<Outlet>], program: Option<i32>) {
     report(of_all(outlets).line());
     if let Some(program) = program.filter(|program| catches(*program, libc::SIGUSR1)) {
         signals::send(program, libc::SIGUSR1);

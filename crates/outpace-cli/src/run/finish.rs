@@ -112,7 +112,7 @@ impl Relays {
 
     /// Acts on SIGUSR1.
     pub(super) fn show_counters(&self, program: Option<i32>) {
-        counters::told(&self.outlets, program);
+        counters::show(&self.outlets, program);
     }
 
     pub(super) fn are_done(&self) -> bool {
@@ -172,7 +172,7 @@ impl Relays {
     }
 }
 
-/// A terminal has gone: of that the program is told, by a signal or when it writes.
+/// Whether a terminal has gone. A signal, or its next write, tells the program so.
 fn is_hangup(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EIO)
 }
@@ -320,7 +320,7 @@ pub(super) fn finish(
     for outlet in relays.outlets {
         std::mem::forget(outlet);
     }
-    // As the program would have ended that had met the error.
+    // Without `run`, the program itself would have met the error.
     let ending = match ending {
         Ending::Exited(0) if relays.has_failed => Ending::Exited(1),
         ending => ending,

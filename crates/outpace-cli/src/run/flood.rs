@@ -16,15 +16,14 @@ pub(super) struct FloodPace {
     capacity: usize,
 }
 
-/// Reads that follow one another this closely may belong to a flood,
+/// The longest time between two reads of a flood.
 const CLOSE: Duration = Duration::from_micros(500);
-/// and so may those that bring as much as this
-const MUCH: usize = 1 << 10;
-/// and follow one another this closely.
+/// The same, if the second read brings at least [`MUCH`].
 const LESS_CLOSE: Duration = Duration::from_millis(5);
-/// So many such reads in a row are a flood.
+const MUCH: usize = 1 << 10;
+/// The number of such reads in a row that are a flood.
 const FLOOD_READS: u32 = 8;
-/// Between two reads of a pipe in a flood. A write to a pipe without a waiting reader wakes no thread.
+/// The time between two reads of a pipe in a flood. A write to a pipe without a waiting reader wakes no thread.
 const NAP: Duration = Duration::from_millis(1);
 /// The part of a pipe that may fill during a nap, by the rate before it.
 const NAP_SHARE: usize = 16;
@@ -40,7 +39,7 @@ impl FloodPace {
         }
     }
 
-    /// Whether a read of so many bytes just now belongs to a flood.
+    /// Whether a read of this many bytes just now belongs to a flood.
     pub(super) fn is_flood(&mut self, read: usize) -> bool {
         let now = Instant::now();
         let gap = now - std::mem::replace(&mut self.last, now);
@@ -54,7 +53,7 @@ impl FloodPace {
         self.scheduling.change(Manners::ComeFirst);
     }
 
-    /// Keys came in between: these reads are answers, however fast.
+    /// Called when keys came since the last read: this read is an answer, however fast.
     pub(super) fn answers(&mut self) {
         self.streak = 0;
     }

@@ -33,10 +33,10 @@ pub(super) struct Handover {
     held: usize,
     /// Bytes handed on.
     pub(super) passed: u64,
-    /// For so long the program may be made to wait: no longer than a reader of [`FAST`] would have made it wait.
+    /// The longest that the program may be made to wait now: no longer than a reader of [`FAST`] would have made it wait.
     credit: Duration,
-    /// For so long this thread may look again.
-    vigil: Duration,
+    /// The longest that this thread may look again and again now, without sleep.
+    spin: Duration,
 }
 
 /// A reader of this many bytes a second does not hold a program up: copying them takes as long.
@@ -45,12 +45,12 @@ const FAST: f64 = 100e6;
 const FIRST_CREDIT: Duration = Duration::from_millis(2);
 /// The longest wait. A reader that is ready to run may have to wait for a processor.
 const MOST_CREDIT: Duration = Duration::from_millis(30);
-/// A stream of this many bytes a second is looked at without sleep, a slower one for a part of the time.
+/// This thread looks at a stream of this many bytes a second without sleep, and at a slower one for a part of the time.
 const FLOOD: f64 = 1e9;
-/// After so many bytes the relay looks whether the program has ended: processes that outlive it may write for ever.
+/// The most bytes between two looks whether the program has ended: processes that outlive it may write for ever.
 const MOST: usize = 16 << 20;
-/// The longest such look at a time.
-const MOST_VIGIL: Duration = Duration::from_micros(200);
+/// The longest time without sleep.
+const MOST_SPIN: Duration = Duration::from_micros(200);
 
 impl Handover {
     pub(super) fn new() -> io::Result<Self> {
@@ -63,7 +63,7 @@ impl Handover {
             held: 0,
             passed: 0,
             credit: FIRST_CREDIT,
-            vigil: Duration::ZERO,
+            spin: Duration::ZERO,
         })
     }
 
@@ -86,7 +86,7 @@ impl Handover {
                 if taken >= MOST {
                     return Ok(Handed::All);
                 }
-                match move_or_look_again(from, self.entrance.as_fd(), &mut self.vigil)? {
+                match move_or_look_again(from, self.entrance.as_fd(), &mut self.spin)? {
                     Moved::Bytes(count) => {
                         self.held = count;
                         taken += count;
@@ -95,7 +95,7 @@ impl Handover {
                     Moved::EndOrNever => return Ok(Handed::NotAll),
                 }
             }
-            match move_or_look_again(self.stage.as_fd(), to, &mut self.vigil)? {
+            match move_or_look_again(self.stage.as_fd(), to, &mut self.spin)? {
                 Moved::Bytes(count) => {
                     self.held -= count;
                     self.passed += count as u64;
@@ -123,11 +123,11 @@ impl Handover {
         Ok(ready > 0)
     }
 
-    /// The reader has taken so many bytes.
+    /// Adds to the two times: the reader has taken this many bytes.
     fn earn(&mut self, bytes: usize) {
         let at = |pace| Duration::from_secs_f64(bytes as f64 / pace);
         self.credit = (self.credit + at(FAST)).min(MOST_CREDIT);
-        self.vigil = (self.vigil + at(FLOOD)).min(MOST_VIGIL);
+        self.spin = (self.spin + at(FLOOD)).min(MOST_SPIN);
     }
 }
 
@@ -140,11 +140,11 @@ enum Moved {
     EndOrNever,
 }
 
-/// Moves the pages that are there. If there are none, yields and tries again for as long as the vigil lasts.
+/// Moves the pages that are there. If there are none, yields and tries again for as long as `spin` allows.
 fn move_or_look_again(
     from: BorrowedFd<'_>,
     to: BorrowedFd<'_>,
-    vigil: &mut Duration,
+    spin: &mut Duration,
 ) -> io::Result<Moved> {
     let mut began = None;
     loop {
@@ -153,9 +153,9 @@ fn move_or_look_again(
             Ok(0) | Err(Errno::INVAL) => Moved::EndOrNever,
             Ok(count) => Moved::Bytes(count),
             Err(Errno::INTR) => continue,
-            Err(Errno::AGAIN) if !vigil.is_zero() => {
+            Err(Errno::AGAIN) if !spin.is_zero() => {
                 let began = *began.get_or_insert_with(Instant::now);
-                if began.elapsed() < *vigil {
+                if began.elapsed() < *spin {
                     std::thread::yield_now();
                     continue;
                 }
@@ -165,7 +165,7 @@ fn move_or_look_again(
             Err(error) => return Err(error.into()),
         };
         if let Some(began) = began {
-            *vigil = vigil.saturating_sub(began.elapsed());
+            *spin = spin.saturating_sub(began.elapsed());
         }
         return Ok(moved);
     }
@@ -306,9 +306,9 @@ mod tests {
         let mut handover = Handover::new().unwrap();
         handover.earn(100_000);
         assert_eq!(handover.credit, FIRST_CREDIT + Duration::from_millis(1));
-        assert_eq!(handover.vigil, Duration::from_micros(100));
+        assert_eq!(handover.spin, Duration::from_micros(100));
         handover.earn(1 << 30);
         assert_eq!(handover.credit, MOST_CREDIT);
-        assert_eq!(handover.vigil, MOST_VIGIL);
+        assert_eq!(handover.spin, MOST_SPIN);
     }
 }

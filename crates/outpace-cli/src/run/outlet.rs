@@ -26,7 +26,7 @@ impl Outlet {
             _ => 0,
         };
         let stream = Stream::new(destination, buffering)?;
-        // A message is a write of several lines here: its count would tell the reader nothing.
+        // A message is a write of several lines here: only the bytes mean something to the reader.
         stream.gap_marker(GapMarker::with(|gap| {
             let bytes = grouped(gap.bytes);
             format!("[outpace: {bytes} bytes of lines dropped here]")
@@ -64,7 +64,7 @@ impl Outlet {
         self.stream.stats().bytes_queued
     }
 
-    /// Whether so many more bytes fill at most half of the queue.
+    /// Whether this many more bytes fill at most half of the queue.
     pub(super) fn has_room(&self, bytes: usize) -> bool {
         self.pending() + bytes as u64 <= self.capacity / 2
     }

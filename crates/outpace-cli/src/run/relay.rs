@@ -514,12 +514,12 @@ impl Relay {
     }
 }
 
-/// What a relay waits for.
+/// The result of waiting for bytes.
 enum Ready {
     Bytes,
     /// The program has ended.
     LastBytes,
-    /// No bytes, and an unfinished line in hand.
+    /// No bytes came in time, and an unfinished line is held.
     Unfinished,
     End,
 }

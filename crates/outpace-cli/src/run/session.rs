@@ -565,7 +565,7 @@ impl Session<'_> {
         let Ok(settings) = termios::tcgetattr(&self.pty) else {
             return;
         };
-        let is_program_s = || {
+        let is_in_front = || {
             let foreground = termios::tcgetpgrp(&self.pty).map(Pid::as_raw_pid);
             foreground.ok() == self.program
         };
@@ -577,7 +577,7 @@ impl Session<'_> {
             (SpecialCodeIndex::VQUIT, libc::SIGQUIT),
         ] {
             let key = settings.special_codes[key];
-            if key != 0 && typed.contains(&key) && is_program_s() {
+            if key != 0 && typed.contains(&key) && is_in_front() {
                 signals::send_to_job(signal);
             }
         }

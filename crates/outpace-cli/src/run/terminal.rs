@@ -567,11 +567,11 @@ mod tests {
                 undo(&theirs, &before, &[before.raw(), rest.clone()]);
                 assert!(same(&Settings::of(&theirs).unwrap(), &before));
             }
-            let mut another_s = before.clone();
-            another_s.0.c_oflag ^= libc::ONLCR;
-            another_s.apply(&theirs).unwrap();
+            let mut of_another_program = before.clone();
+            of_another_program.0.c_oflag ^= libc::ONLCR;
+            of_another_program.apply(&theirs).unwrap();
             undo(&theirs, &before, &[before.raw(), rest]);
-            assert!(same(&Settings::of(&theirs).unwrap(), &another_s));
+            assert!(same(&Settings::of(&theirs).unwrap(), &of_another_program));
         }
     }
 }

@@ -1,6 +1,7 @@
-//! A program's writes to its terminal, or its pipe, without the kernel in between: see `shim/shim.rs` and `shim/ring.rs`.
+//! A program's writes to its terminal, or its pipe, without the kernel in between: see `shim/shim.rs` and `shim/ring.rs`. As there,
+//! "terminal" means the pipe where `run` gives the program a pipe.
 //!
-//! `run` makes the memory and the shared object, both without a name. A thread of its passes on the bytes in the memory, in large
+//! `run` makes the memory and the shared object, both without a name. One of its threads passes on the bytes in the memory, in large
 //! pieces. Bytes of a killed program are still in the memory, and are passed on.
 #![allow(unsafe_code)]
 
@@ -55,7 +56,7 @@ const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/outpace_shim.so
 
 /// The time between two looks in a burst.
 const NAP: Duration = Duration::from_millis(2);
-/// After so many naps without work this thread sleeps until a write wakes it.
+/// After this many naps without work this thread sleeps until a write wakes it.
 const NAPS: u32 = 4;
 /// More looks in a row than this that find bytes are a burst.
 const BURST: u32 = 8;
@@ -98,7 +99,7 @@ struct Pace {
     streak: u32,
     /// The count of keys at the last look.
     keys: u64,
-    /// On a pipe: looks that are still followed by sleep, and how many will be after the next vain nap.
+    /// On a pipe: the number of looks that are still followed by sleep, and this number after the next vain nap.
     awake: u32,
     penalty: u32,
 }
@@ -120,9 +121,9 @@ impl Pace {
         }
     }
 
-    /// After a look at a pipe that found so many bytes: has the next write wake this thread, unless the program is likely to go on
-    /// writing. Its reader may answer, and the program may wait for that: a nap would delay each answer.
-    fn look_at_pipe(&mut self, found: u64, after_nap: bool) {
+    /// Called after a look at a pipe that found this many bytes. Has the next write wake this thread, unless the program is likely to
+    /// go on writing. The program may wait for its reader's answer: a nap would delay each answer.
+    fn after_look_at_pipe(&mut self, found: u64, after_nap: bool) {
         if found >= LITTLE {
             (self.awake, self.penalty) = (0, PENALTIES[0]);
             return;
@@ -141,7 +142,7 @@ impl Pace {
 impl Way {
     fn end(way: &mut Option<Self>) {
         if let Some(way) = way.take() {
-            // The reader of the terminal waits until all its descriptors are closed.
+            // The relay meets the end only after all descriptors of the terminal are closed.
             drop(way.terminal);
             (way.done)();
         }
@@ -334,8 +335,8 @@ impl Shim {
         }
     }
 
-    /// Starts the thread that passes on the program's bytes: to its terminal, or around that, by the relay behind it. When the
-    /// program has ended and all is passed on, it calls `done`.
+    /// Starts the thread that passes on the program's bytes: to its terminal, or around that, by the relay behind it. Bytes of a pipe
+    /// never go around it. When the program has ended and all is passed on, the thread calls `done`.
     pub(super) fn start(
         self: &Arc<Self>,
         terminal: OwnedFd,
@@ -368,7 +369,7 @@ impl Shim {
             let is_over = match self.pass_on_what_is_there(open, &mut pace) {
                 Ok(is_over) => is_over,
                 Err(_) => {
-                    // The terminal has gone: processes that write to it get its errors.
+                    // The terminal, or the reader of the pipe, has gone: processes that write there get the kernel's errors.
                     self.is_dead();
                     true
                 }
@@ -388,7 +389,7 @@ impl Shim {
             let header = self.memory.header();
             if is_pipe {
                 let found = header.tail.0.load(Ordering::Relaxed) - before;
-                pace.look_at_pipe(found, std::mem::take(&mut has_napped));
+                pace.after_look_at_pipe(found, std::mem::take(&mut has_napped));
             }
             let (how, limit) = if pace.idle < NAPS {
                 (ring::NAP, Some(NAP))
@@ -436,7 +437,7 @@ impl Shim {
                 let written = match written {
                     Err(Errno::INTR) => continue,
                     Err(Errno::AGAIN) => {
-                        // Another process has made the shared terminal non-blocking.
+                        // Another process has made the terminal, which it shares with this one, non-blocking.
                         let mut room = [rustix::event::PollFd::new(
                             terminal,
                             rustix::event::PollFlags::OUT,
@@ -589,7 +590,7 @@ impl Shim {
             let reasons = self.checked();
             let reason = reasons.get(&process);
             reason.map_or(String::new(), |reason| {
-                format!("; its terminal was looked at before each write: {reason}")
+                format!("; each of its writes was checked first: {reason}")
             })
         };
         let program = header.program.load(Ordering::Relaxed);

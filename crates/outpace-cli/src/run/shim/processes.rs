@@ -1,8 +1,8 @@
 //! Whether each process that can write to the terminal, or to the pipe, has the shim: only then may the ring be used.
 //!
 //! A process can write to a terminal if it is the process's controlling terminal (`/dev/tty`), or if a descriptor leads to it, and
-//! to a pipe if a descriptor leads to that. proc(5) shows both. Processes of other users show their descriptors to the superuser only: those that the program may have started count
-//! as ones that can.
+//! to a pipe if a descriptor leads to that. proc(5) shows both. Processes of other users show their descriptors to the superuser
+//! only. Such a process counts as one that can write there, if the program may have started it.
 
 use super::program;
 use super::ring::{self, Member};
@@ -34,10 +34,10 @@ enum Served {
 
 /// The processes that have a terminal or a pipe, as far as they were looked at.
 pub(super) struct Processes {
-    /// Ours: `outpace`, and the leader of the session, or `outpace` again where it has made none.
+    /// Ours: `outpace`, and the leader of the session. With a pipe there is no leader, and both are `outpace`.
     ours: [i32; 2],
     served: Served,
-    /// When the second of ours was started; set when it is needed first.
+    /// When the second of ours was started: older processes are not the program's. Set when it is needed first.
     since: Option<u64>,
     /// Programs looked at, by device and inode, and the reason if one is unfit.
     programs: HashMap<(u64, u64), Option<String>>,
