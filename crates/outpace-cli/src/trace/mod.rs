@@ -125,6 +125,7 @@ fn store(file: File, path: &Path, value: &impl serde::Serialize) -> Result<(), F
 }
 
 impl Trace {
+    /// Traces what the command line names.
     fn observe(&self, timeline: Timeline) -> Result<Findings, Failure> {
         let (subject, command) = match self.pid {
             Some(process) => {
@@ -154,7 +155,7 @@ impl Trace {
             timeline,
             stacks: self.exact || self.profile.is_some(),
         };
-        observe(subject, command, options).map_err(|error| self.cannot_start(&error))
+        findings_of(subject, command, options).map_err(|error| self.cannot_start(&error))
     }
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
@@ -166,7 +167,8 @@ impl Trace {
     }
 }
 
-fn observe(subject: Subject, command: Vec<String>, options: Options) -> io::Result<Findings> {
+/// Traces the subject to its end, and names its streams.
+fn findings_of(subject: Subject, command: Vec<String>, options: Options) -> io::Result<Findings> {
     let (run, seen) = collect::record(subject, options)?;
     let (streams, elsewhere) = match seen {
         Seen::Processes(processes) => (streams::sampled(&processes, &run), Elsewhere::default()),
@@ -181,7 +183,7 @@ fn observe(subject: Subject, command: Vec<String>, options: Options) -> io::Resu
     })
 }
 
-/// Runs a program to its end and gives a profile of all its writes, of so many markers at most.
+/// Runs a program to its end and gives a profile of all its writes, of at most `most_spans` markers.
 pub(crate) fn profile_of(command: Command, most_spans: usize) -> io::Result<Profile> {
     let program = Path::new(command.get_program()).file_name();
     let words = program.into_iter().chain(command.get_args());
@@ -193,7 +195,7 @@ pub(crate) fn profile_of(command: Command, most_spans: usize) -> io::Result<Prof
         timeline: Timeline::recording(most_spans),
         stacks: true,
     };
-    let findings = observe(Subject::Program(command), words, options)?;
+    let findings = findings_of(Subject::Program(command), words, options)?;
     match findings.run.ending {
         Some(Ending::Exited(0)) => Ok(profile::build(&findings)),
         ending => Err(io::Error::other(

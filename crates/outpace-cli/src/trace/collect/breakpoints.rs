@@ -14,14 +14,14 @@ use std::io;
 
 /// The length of `syscall` on x86-64.
 const INSTRUCTION: u64 = 2;
-/// The registers in a record (`asm/perf_regs.h`), behind a word for their kind: rax, rdx, rsi, rdi, rip, r8, r9, r10;
-/// behind them one word of the stack between two lengths.
+/// A record: a word for the kind of the registers; the registers rax, rdx, rsi, rdi, rip, r8, r9, r10 (`asm/perf_regs.h`); one word of
+/// the stack between two lengths.
 const REGISTERS: u64 = 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 16 | 1 << 17 | 1 << 18;
 const RECORD: usize = 8 * 13;
 const RING: usize = 64 << 10;
-/// With so many records at once, some may have been lost.
+/// With this many records at once, some may have been lost.
 const MANY: usize = RING / RECORD / 2;
-/// Breakpoints that x86-64 has.
+/// The number of breakpoints on x86-64.
 const MOST: usize = 4;
 
 /// Where a thread writes.
@@ -130,7 +130,7 @@ impl Breakpoints {
         {
             match self.ring.next_record() {
                 None => *last = shown,
-                // It is for the next time.
+                // Left in the ring for the next call.
                 Some(later) => std::mem::forget(later),
             }
         }

@@ -19,11 +19,11 @@ use std::time::Duration;
 
 /// Writes that show how a stream is buffered.
 const ENOUGH: usize = 24;
-/// A look is taken from so many writes on, and not more often than this.
+/// The fewest writes of a process before a look, and the most looks at it.
 pub(super) const FROM: u64 = 16;
 pub(super) const MOST: u32 = 4;
-/// Larger writes, on average, are not looked at so: a stop could cut one in two. The blocks of musl, with the message that did
-/// not fit into 1024 bytes, are.
+/// The largest mean size of writes at which a thread is stopped: a stop could cut a larger write in two. musl's blocks (1024 bytes and the
+/// message that did not fit) are smaller.
 pub(super) const LARGEST: u64 = 1152;
 /// The look is over after this long.
 const LONGEST: Duration = Duration::from_millis(8);
@@ -36,8 +36,8 @@ pub(super) struct Look {
     pub(super) stops_ns: u64,
 }
 
-/// Some of a thread's next writes. An error says that this is not permitted, or not now: a thread that sleeps in a call is
-/// not stopped, because some calls do not resume unchanged.
+/// Sees some of a thread's next writes. An error says that this is not permitted, or not possible now: a thread that sleeps in a call
+/// is not stopped, because some calls do not resume unchanged.
 pub(super) fn at(process: i32, thread: i32) -> io::Result<Look> {
     if !takes_writes_whole(process) {
         return Err(io::ErrorKind::Unsupported.into());
@@ -70,7 +70,8 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
     sys::interrupt(thread)?;
     let (mut look, mut entered) = (Look::default(), None);
-    // From the first stop to the last: before and after, the thread runs undisturbed, however long this one waits for a processor.
+    // The time from the first stop to the last. Before and after, the thread runs undisturbed, however long this one waits for a
+    // processor.
     let mut held = None;
     while let Some(stop) = next_stop(thread, until_ns)? {
         held.get_or_insert_with(|| (clock::now_ns(), Delay::of(thread)));

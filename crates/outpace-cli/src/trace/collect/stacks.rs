@@ -20,8 +20,8 @@ pub(super) struct Recorder {
     data: TempPath,
 }
 
-/// Starts perf in the background, passing on stdin (which a shell takes from those) as its control
-/// descriptor, and tells its number.
+/// Starts perf in the background with this stdin as its control descriptor, and prints its process ID. A shell gives background
+/// processes another stdin, so this one goes by descriptor 3.
 const IN_BACKGROUND: &str = r#"exec 3<&0; "$@" <&3 3<&- & echo $!"#;
 /// Time for perf to get ready, and to write what it has.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -61,7 +61,7 @@ impl Recorder {
 
     /// The next line from perf.
     fn answer(&mut self) -> io::Result<String> {
-        if self.acknowledged.buffer().is_empty() && !self.says_something()? {
+        if self.acknowledged.buffer().is_empty() && !self.is_readable()? {
             return Err(io::ErrorKind::TimedOut.into());
         }
         let mut line = String::new();
@@ -75,7 +75,8 @@ impl Recorder {
             .to_owned())
     }
 
-    fn says_something(&self) -> io::Result<bool> {
+    /// Waits until perf has written, or has ended; false after [`PATIENCE`].
+    fn is_readable(&self) -> io::Result<bool> {
         let patience = Timespec::try_from(PATIENCE).unwrap_or_default();
         let mut ready = [PollFd::new(self.acknowledged.get_ref(), PollFlags::IN)];
         Ok(retry_on_intr(|| poll(&mut ready, Some(&patience)))? > 0)
@@ -86,8 +87,8 @@ impl Recorder {
         // It may have ended with the program.
         let _ = self.control.write_all(b"stop\n");
         let mut rest = Vec::new();
-        if self.says_something()? {
-            // To the end of its output, which is its own.
+        if self.is_readable()? {
+            // Its output ends when perf has ended.
             self.acknowledged.read_to_end(&mut rest)?;
         } else {
             signals::send(self.process, libc::SIGTERM);
@@ -133,8 +134,8 @@ fn header(line: &str) -> Option<(i32, i32, u64)> {
     Some((process.parse().ok()?, thread.parse().ok()?, time_ns))
 }
 
-/// `  f8350 __GI___libc_write (/usr/lib/x86_64-linux-gnu/libc.so.6)`; none for what belongs to no file,
-/// which is where a stack without frame pointers leads.
+/// `  f8350 __GI___libc_write (/usr/lib/x86_64-linux-gnu/libc.so.6)`; `None` for an address in no file: stacks without frame pointers
+/// lead there.
 fn frame(line: &str) -> Option<Frame> {
     let (address, rest) = line.trim().split_once(' ')?;
     let (symbol, object) = rest.strip_suffix(')')?.rsplit_once(" (")?;

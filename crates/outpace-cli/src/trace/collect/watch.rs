@@ -15,24 +15,24 @@ use std::time::Duration;
 
 /// A repeated task, so rare that it takes only a small part of a processor: the program must not feel it.
 struct Rhythm {
-    /// The shortest time from one to the next, but for the beginning.
+    /// The shortest time from one to the next, after the beginning.
     shortest_ns: u64,
     due_ns: u64,
 }
 
-/// One part in so many of a processor goes into it.
+/// A task takes one part in `PART` of a processor.
 const PART: u64 = 200;
 const AT_FIRST_NS: u64 = 500_000_000;
 /// The start-up of a program is looked at closely, whatever that costs, so that short ones are seen.
 const START_NS: u64 = 30_000_000;
-/// However much one takes, the next is not later than this; in the beginning, when programs start others
-/// and become others, not later than that, and not sooner than in a millisecond.
+/// The longest time to the next task, whatever the last one took. In the beginning, when programs start others and become others, it is
+/// shorter, and no task comes sooner than after a millisecond.
 const LONGEST_NS: u64 = 100_000_000;
 const LONGEST_AT_FIRST_NS: u64 = 5_000_000;
 const SHORTEST_AT_FIRST_NS: u64 = 1_000_000;
 
 impl Rhythm {
-    /// It was done, which took so much processor time, so long after the beginning.
+    /// Sets the time of the next one. The last one took this much processor time; the beginning was `since_ns` ago.
     fn took(&mut self, processor_ns: u64, since_ns: u64, now_ns: u64) {
         let fair_ns = processor_ns * PART;
         self.due_ns = now_ns
@@ -43,7 +43,8 @@ impl Rhythm {
             };
     }
 }
-/// Processes that must not be stopped are listened to this often at first, then so rarely that it takes 2 % of a processor.
+/// Processes that must not be stopped are [listened to](Watched::listen) this often at first, then so rarely that it takes 2 % of a
+/// processor.
 const MOST_LISTENS: u64 = 24;
 const LISTEN_EVERY_NS: u64 = 100_000_000;
 
@@ -64,7 +65,8 @@ struct Watcher {
     child_ended: bool,
 }
 
-/// Watches a process, a child of ours that began then until it ends; another, or until the user interrupts.
+/// Watches a process until it ends. If it was `launched`, it is a child of ours that began at `began_ns`; if not, the user may also
+/// interrupt the watching.
 pub(super) fn watch(
     root: i32,
     launched: bool,
@@ -90,7 +92,7 @@ impl Watcher {
     fn watch(mut self) -> io::Result<(Recording, Vec<Watched>)> {
         let began_ns = self.last_look_ns;
         let mut ending = None;
-        let [mut searches, mut looks] = [20_000_000, 6_000_000].map(|shortest_ns| Rhythm {
+        let [mut searches, mut samples] = [20_000_000, 6_000_000].map(|shortest_ns| Rhythm {
             shortest_ns,
             due_ns: 0,
         });
@@ -105,11 +107,11 @@ impl Watcher {
                 self.peek(now_ns - began_ns);
                 spent_ns += clock::thread_ns() - before_ns;
             }
-            if now_ns >= looks.due_ns {
-                self.look(now_ns);
-                // With all that has been done since the last one, waking up among it.
+            if now_ns >= samples.due_ns {
+                self.sample(now_ns);
+                // The cost of a sample includes all work since the last one, and the wake-up.
                 let before_ns = std::mem::replace(&mut spent_ns, clock::thread_ns());
-                looks.took(spent_ns - before_ns, now_ns - began_ns, now_ns);
+                samples.took(spent_ns - before_ns, now_ns - began_ns, now_ns);
             }
             if self.launched && std::mem::take(&mut self.child_ended) {
                 ending = self.reap()?;
@@ -127,7 +129,7 @@ impl Watcher {
                 interrupts::pass_on(signal, self.root);
             }
             // Until the next is due, or a signal (a child's end among them) arrives.
-            let due_ns = searches.due_ns.min(looks.due_ns);
+            let due_ns = searches.due_ns.min(samples.due_ns);
             let pause_ns = due_ns.saturating_sub(clock::now_ns());
             self.child_ended |= interrupts::sleep(Duration::from_nanos(pause_ns));
         }
@@ -259,11 +261,11 @@ impl Watcher {
     }
 
     /// Samples every thread.
-    fn look(&mut self, now_ns: u64) {
+    fn sample(&mut self, now_ns: u64) {
         let from_ns = std::mem::replace(&mut self.last_look_ns, now_ns);
         self.looks += 1;
         for watched in self.alive.values_mut() {
-            watched.look(from_ns, now_ns, &mut self.timeline);
+            watched.sample(from_ns, now_ns, &mut self.timeline);
         }
     }
 

@@ -30,10 +30,11 @@ const ENOUGH_LOOKS: u64 = 20;
 const LISTEN_NS: u64 = 2_000_000;
 /// On a busy machine that takes longer, but no longer than this.
 const LONGEST_LISTEN_NS: u64 = 10_000_000;
+/// After this long without a write, the processor is left to the process.
 const SILENCE_NS: u64 = 20_000;
-/// Fewer large writes are not worth it.
+/// Fewer large writes are not worth an exact look.
 const FEWEST_LARGE: u64 = 64;
-/// It is over when the ends of this many writes were seen.
+/// Listening is over when the ends of this many writes were seen.
 const ENOUGH_ENDS: usize = 48;
 
 /// The writes seen on one descriptor: those in which a thread slept, and those of exact looks.
@@ -77,7 +78,7 @@ pub(crate) struct Watched {
     pub(super) reaped: Option<Processor>,
     /// Its writes, and the processor time that had taken, when it was first seen to have written.
     pub(crate) start: Option<(u64, Processor)>,
-    /// How often its writes were looked at exactly, and how many there were then.
+    /// The count of exact looks, and of its writes at the last one.
     peeks: u32,
     peeked_at: u64,
     /// Where it writes, as the last call shows in which a thread was found asleep.
@@ -208,8 +209,8 @@ impl Watched {
         (calls, unread_ns + self.last_moments_ns)
     }
 
-    /// How long its threads slept in writes. Of a process with one thread: the part of its whole sleep that the samples give
-    /// to writes; else the sampled time.
+    /// The time for which its threads slept in writes. With one thread: the part of its whole sleep that the samples give to writes;
+    /// with more: the sampled time.
     pub(crate) fn waiting_ns(&self) -> u64 {
         let seen_ns = self.seen.values().map(|seen| seen.waiting_ns).sum();
         let (in_writes, elsewhere) = self.asleep;
@@ -234,8 +235,8 @@ impl Watched {
         self.stat.minor_faults.saturating_sub(before)
     }
 
-    /// The one of stdout and stderr with this destination, if the descriptor is another name of it (Node.js opens its
-    /// terminal once more).
+    /// Stdout or stderr, if it has this destination: then another descriptor with it is another name of that stream (Node.js opens
+    /// its terminal once more).
     fn stream_at(&self, identity: Option<(u64, u64)>) -> Option<i32> {
         let leads_there = |stream: &i32| {
             let target = self.targets.get(stream);
@@ -300,7 +301,7 @@ impl Watched {
     }
 
     /// Samples every thread, for the time since the last sample.
-    pub(super) fn look(&mut self, from_ns: u64, now_ns: u64, timeline: &mut Timeline) {
+    pub(super) fn sample(&mut self, from_ns: u64, now_ns: u64, timeline: &mut Timeline) {
         for thread in self.threads.running() {
             let doing = self.threads.doing(thread);
             let Some((write, is_new)) = self.asleep_in(thread, doing) else {
@@ -362,8 +363,8 @@ impl Watched {
         Some((write, is_new))
     }
 
-    /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and it is known where it
-    /// writes, else by samples as fast as they can be.
+    /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and the place where it writes is known,
+    /// else by samples in quick succession.
     pub(super) fn listen(&mut self, thread: i32, part: u64) {
         if self.writes_at.is_none() {
             self.writes_at = memory::function_write(self.process).map(CallSite::Function);
@@ -386,7 +387,7 @@ impl Watched {
                 if !writes.is_empty() {
                     heard_ns = clock::now_ns();
                 } else if clock::now_ns() - heard_ns > SILENCE_NS {
-                    // It has no processor, perhaps, because this thread has it.
+                    // The process may lack a processor because this thread has it.
                     std::thread::yield_now();
                 }
                 ends += self.take(writes);
@@ -408,7 +409,7 @@ impl Watched {
         }
     }
 
-    /// Writes are counted from another moment on.
+    /// Counts writes from this moment on.
     fn count_anew(&mut self) {
         let seen = self.seen.values_mut();
         seen.for_each(|seen| seen.tally.count_anew());
@@ -482,7 +483,7 @@ mod tests {
     use super::*;
 
     impl Watched {
-        /// One that has written so much.
+        /// One that has written this much.
         pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
             let mut watched = Self::new(0, "program".into(), None, 0);
             watched.io.write_calls = calls;

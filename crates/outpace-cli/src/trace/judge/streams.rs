@@ -43,7 +43,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     streams
 }
 
-/// Whether the reader of a pipe ended with the program: then it was part of it, even if its input was not seen.
+/// Whether the reader of a pipe ended with the program. Then the reader was part of the program, even if its input was not seen.
 fn has_ended_with(run: &Recording, pipe: &Target, readers: &[(i32, String)]) -> bool {
     run.ending.is_some() && readers.is_empty() && !pipe.is_ours()
 }
@@ -127,8 +127,8 @@ fn is_stream(descriptor: i32, target: &Target) -> bool {
 /// The fewest samples that show which descriptor is written to, or how.
 const ENOUGH: u64 = 8;
 
-/// Which descriptors the counted calls went to, and the one to judge them by: by an exact look, else by the waiting that
-/// was sampled, else by the open descriptors.
+/// The descriptors to which the counted calls went, and the one to judge them by. An exact look decides, else the sampled waiting, else
+/// the open descriptors.
 fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let target = |descriptor| process.targets.get(&descriptor);
     let same = target(1)
@@ -257,7 +257,7 @@ fn long_ns(entry: &LedgerEntry, mode: Mode) -> u64 {
 
 fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -> u64 {
     let is_root = entry.threads.iter().eq([&run.root]);
-    let is_nobodys = match entry.target.kind {
+    let is_no_wait = match entry.target.kind {
         Kind::Null => true,
         // The reader is traced, too.
         Kind::Pipe => entry.is_read_within || has_ended_with(run, &entry.target, readers),
@@ -265,11 +265,11 @@ fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -
         Kind::Unknown => !is_root,
         _ => false,
     };
-    if is_nobodys {
+    if is_no_wait {
         return 0;
     }
     let long_ns = long_ns(entry, run.mode);
-    // A long call may have lost its processor instead: a thread waits no longer than it sleeps.
+    // A thread in a long call may have lacked a processor instead: it waits no longer than it sleeps.
     match run.asleep_ns {
         Some(asleep_ns) if is_root => long_ns.min(asleep_ns),
         _ => long_ns,

@@ -1,5 +1,5 @@
-//! The system calls behind `--exact` that have no safe wrapper: `ptrace`, the seccomp filter, `bpf`, what
-//! perf events are asked besides.
+//! The system calls behind `--exact` that have no safe wrapper: `ptrace`, the seccomp filter, `bpf`, and two ioctls of perf
+//! events.
 #![allow(unsafe_code)]
 
 use perf_event::Counter;

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pseudoterminal_is_a_terminal_and_its_reader_is_who_holds_the_other_side() {
+    fn a_pseudoterminal_is_a_terminal_and_its_reader_is_the_process_with_the_other_side() {
         let (_terminal, program) = crate::platform::pty::open().unwrap();
         let target = of(&program);
         assert_eq!(target.kind, Kind::Terminal);

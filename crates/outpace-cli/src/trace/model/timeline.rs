@@ -33,7 +33,7 @@ impl CallSpan {
 /// Samples of stacks a second; not a round number, so that no periodic work keeps step with it.
 pub(crate) const FREQUENCY: u32 = 999;
 
-/// A sample: a thread that was running, and what it was in.
+/// The call stack of a thread that was running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
     pub(crate) process: i32,
@@ -71,7 +71,7 @@ pub(crate) const MOST_SPANS: usize = 200_000;
 const FIRST_RESOLUTION_NS: u64 = 500;
 
 impl Timeline {
-    /// Records at most so many spans.
+    /// Records at most `most` spans.
     pub(crate) fn recording(most: usize) -> Self {
         Self {
             most: most.max(2),
@@ -136,7 +136,7 @@ impl Timeline {
     }
 }
 
-/// Samples of one call always do.
+/// Whether two spans are kept as one. Samples of one call always are.
 fn belong_together(before: &CallSpan, next: &CallSpan, resolution_ns: u64) -> bool {
     let continues = next.calls == 0 && next.began_ns == before.ended_ns;
     let gap_ns = next.began_ns.saturating_sub(before.ended_ns);
