@@ -15,7 +15,10 @@ pub(crate) use environment::variable;
 #[cfg(any(not(unix), outpace_portable))]
 pub(crate) use portable::*;
 #[cfg(all(unix, not(outpace_portable)))]
-pub(crate) use signals::{Ending, Writing};
+pub(crate) use signals::{
+    Ending, Writing, catch_stops, ignore_endings, ignore_stops, stop, was_stopped, watch_endings,
+    without_signals,
+};
 #[cfg(all(unix, not(outpace_portable)))]
 pub(crate) use unix::*;
 

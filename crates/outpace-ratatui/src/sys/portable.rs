@@ -113,7 +113,7 @@ pub(crate) const fn wait_writable(_: &Terminal, _: Option<Duration>) -> io::Resu
     Ok(true)
 }
 
-/// There is no such thing.
+/// No descriptor can be opened again here.
 pub(crate) const fn reopen_nonblocking(_: &Terminal) -> Option<Terminal> {
     None
 }

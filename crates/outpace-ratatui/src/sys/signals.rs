@@ -8,8 +8,8 @@ use std::os::fd::{AsRawFd, IntoRawFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Runs `f` with every signal blocked in this thread.
-pub(super) fn blocked<T>(f: impl FnOnce() -> T) -> T {
+/// Runs `f` with every signal blocked in this thread, and in those that it starts: signals are the application's.
+pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
     struct Restore(libc::sigset_t);
     impl Drop for Restore {
         fn drop(&mut self) {
@@ -60,7 +60,7 @@ impl Stops {
     }
 }
 
-/// All that were ever made.
+/// All [`Stops`] that were ever made.
 static MADE: Mutex<Vec<&'static Stops>> = Mutex::new(Vec::new());
 static STOPS: AtomicPtr<Stops> = AtomicPtr::new(std::ptr::null_mut());
 static STOPPED: AtomicBool = AtomicBool::new(false);
@@ -158,7 +158,7 @@ extern "C" fn on_stop(_: libc::c_int) {
 /// Only in the handler of SIGTSTP.
 unsafe fn stop_by_default() {
     // SAFETY: the structures are valid when zeroed, and all calls are async-signal-safe. Until it is blocked again,
-    // one more SIGTSTP stops without ceremony.
+    // one more SIGTSTP stops the process by the default action.
     unsafe {
         let mut default: libc::sigaction = std::mem::zeroed();
         default.sa_sigaction = libc::SIG_DFL;
@@ -208,7 +208,9 @@ fn handlers() -> [(libc::c_int, usize); 2] {
     ]
 }
 
-pub(super) fn catch_stops(terminal: File, farewell: &'static str) -> io::Result<()> {
+/// From now on a stop from outside (SIGTSTP) first writes `farewell` to the terminal and gives it its
+/// present modes back. Signals that the application handles itself are left alone.
+pub(crate) fn catch_stops(terminal: &File, farewell: &'static str) -> io::Result<()> {
     let mut modes = MaybeUninit::uninit();
     // SAFETY: the descriptor is open, and on success the structure is filled.
     let modes = unsafe {
@@ -220,12 +222,12 @@ pub(super) fn catch_stops(terminal: File, farewell: &'static str) -> io::Result<
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let known = made
         .iter()
-        .find(|stops| stops.is_for(&terminal, &modes, farewell));
+        .find(|stops| stops.is_for(terminal, &modes, farewell));
     let stops: &'static Stops = match known {
         Some(stops) => stops,
         None => {
             let stops = Box::leak(Box::new(Stops {
-                terminal,
+                terminal: terminal.try_clone()?,
                 modes,
                 farewell,
             }));
@@ -241,23 +243,26 @@ pub(super) fn catch_stops(terminal: File, farewell: &'static str) -> io::Result<
     Ok(())
 }
 
-pub(super) fn ignore_stops() {
+/// Undoes [`catch_stops`].
+pub(crate) fn ignore_stops() {
     for (signal, handler) in handlers() {
         replace(signal, handler, libc::SIG_DFL);
     }
     STOPS.store(std::ptr::null_mut(), Ordering::Release);
 }
 
-pub(super) fn was_stopped() -> bool {
+/// Whether the process was stopped and continued since the last call.
+pub(crate) fn was_stopped() -> bool {
     STOPPED.load(Ordering::Relaxed) && STOPPED.swap(false, Ordering::AcqRel)
 }
 
-pub(super) fn stop() {
+/// Stops the process until another one continues it.
+pub(crate) fn stop() {
     // SAFETY: raising a signal has no preconditions. The default action, and ours, is to stop.
     unsafe { libc::raise(libc::SIGTSTP) };
 }
 
-/// Told of signals that end or stop the process.
+/// Called when a signal ends or stops the process.
 type Reaction = fn(Ending);
 
 /// The effect of a signal.
@@ -271,9 +276,9 @@ pub(crate) enum Ending {
     Continue,
 }
 
-/// Where the handler says which signal has come: the writing end of a pipe that is never closed.
+/// The writing end of a pipe that is never closed. The handler writes the number of its signal there.
 static WAKE: AtomicI32 = AtomicI32::new(-1);
-/// The ones that end a process, of which it may clean up after itself.
+/// The signals that end a process and let it clean up before.
 const ENDS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 extern "C" fn on_ending(signal: libc::c_int) {
@@ -297,7 +302,7 @@ fn endings() -> impl Iterator<Item = libc::c_int> {
 
 /// From now on `react` is called, on a thread of its own, before a signal ends or stops the process, and after it has been
 /// continued. Signals that the application handles, or ignores, are left alone.
-pub(super) fn watch_endings(react: Reaction) -> io::Result<()> {
+pub(crate) fn watch_endings(react: Reaction) -> io::Result<()> {
     static STARTED: Mutex<bool> = Mutex::new(false);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
     if !*started {
@@ -310,7 +315,7 @@ pub(super) fn watch_endings(react: Reaction) -> io::Result<()> {
             }
         };
         let named = std::thread::Builder::new().name("outpace-signals".into());
-        blocked(|| named.spawn(work))?;
+        without_signals(|| named.spawn(work))?;
         *started = true;
     }
     for signal in endings() {
@@ -320,7 +325,7 @@ pub(super) fn watch_endings(react: Reaction) -> io::Result<()> {
 }
 
 /// Undoes [`watch_endings`].
-pub(super) fn ignore_endings() {
+pub(crate) fn ignore_endings() {
     for signal in endings() {
         replace(signal, on_ending_address(), libc::SIG_DFL);
     }

@@ -5,7 +5,6 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use super::signals::{self, Ending};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
@@ -111,42 +110,6 @@ pub(crate) fn readable_twin(terminal: &File) -> io::Result<File> {
     }
 }
 
-/// Does something with all signals blocked, for a thread to start with: signals are the application's.
-pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
-    signals::blocked(f)
-}
-
-/// From now on a stop from outside (SIGTSTP) first writes `farewell` to the terminal and gives it its
-/// present modes back. Signals that the application handles itself are left alone.
-pub(crate) fn catch_stops(terminal: &File, farewell: &'static str) -> io::Result<()> {
-    signals::catch_stops(terminal.try_clone()?, farewell)
-}
-
-/// Undoes [`catch_stops`].
-pub(crate) fn ignore_stops() {
-    signals::ignore_stops();
-}
-
-/// From now on `react` is called before a signal ends or stops the process, and after it has been continued.
-pub(crate) fn watch_endings(react: fn(Ending)) -> io::Result<()> {
-    signals::watch_endings(react)
-}
-
-/// Undoes [`watch_endings`].
-pub(crate) fn ignore_endings() {
-    signals::ignore_endings();
-}
-
-/// Whether the process was stopped and continued since the last call.
-pub(crate) fn was_stopped() -> bool {
-    signals::was_stopped()
-}
-
-/// Stops the process until another one continues it.
-pub(crate) fn stop() {
-    signals::stop();
-}
-
 /// A terminal that is drawn on: a descriptor of our own.
 pub(crate) type Terminal = File;
 
@@ -163,13 +126,13 @@ pub(crate) fn open_stderr() -> io::Result<Terminal> {
     Ok(io::stderr().as_fd().try_clone_to_owned()?.into())
 }
 
-/// A descriptor of our own on any.
+/// A descriptor of our own on any terminal.
 pub(crate) fn open(terminal: impl AsFd) -> io::Result<Terminal> {
     Ok(File::from(terminal.as_fd().try_clone_to_owned()?))
 }
 
 /// The same terminal by a file description of its own, writes to which do not block; other descriptors of the terminal go on
-/// blocking. None where the system cannot open one, or the process may not.
+/// blocking. `None`: the system cannot open one, or the process may not.
 pub(crate) fn reopen_nonblocking(terminal: &Terminal) -> Option<Terminal> {
     use rustix::fs::{Mode, OFlags, open};
     use std::os::fd::AsRawFd;
@@ -187,17 +150,17 @@ pub(crate) fn reopen_nonblocking(terminal: &Terminal) -> Option<Terminal> {
 pub(crate) struct Threads(File);
 
 impl Threads {
-    /// None where the system does not say how many there are.
+    /// `None`: the system does not say how many there are.
     pub(crate) fn new() -> Option<Self> {
         HAS_PROC
             .then(|| File::open("/proc/self/task").ok())?
             .map(Self)
     }
 
-    /// By a directory that is kept open: to find it again takes longer than all else that a small frame asks the kernel.
+    /// Counts by a directory that is kept open: to find it again takes longer than all else that a small frame asks the kernel.
     pub(crate) fn count(&self) -> Option<u64> {
         use std::os::unix::fs::MetadataExt;
-        // A directory each, and two names of this one (proc_pid_task(5)).
+        // A link for the directory of each thread, and two for this one (proc_pid_task(5)).
         self.0.metadata().ok()?.nlink().checked_sub(2)
     }
 }
