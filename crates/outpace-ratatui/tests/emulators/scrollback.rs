@@ -71,12 +71,12 @@ pub fn all() -> (Vec<Box<dyn Scrollback>>, Vec<&'static str>) {
     (here, missing)
 }
 
-/// Nothing if it is not installed.
+/// `None`: it is not installed.
 pub fn kitty() -> Option<Box<dyn Scrollback>> {
     Some(Box::new(External::kitty()?))
 }
 
-/// Nothing if it is not installed.
+/// `None`: it is not installed.
 pub fn tmux() -> Option<Box<dyn Scrollback>> {
     #[cfg(target_os = "linux")]
     return Some(Box::new(Tmux::new()?));
@@ -276,7 +276,7 @@ struct External {
 }
 
 impl External {
-    /// Nothing if it is not installed.
+    /// `None`: it is not installed.
     fn start_process(name: &'static str, command: &mut Command) -> Option<Self> {
         let mut child = command
             .stdin(Stdio::piped())
