@@ -70,7 +70,7 @@
 //! ```
 //!
 //! Commands and text sent through [`std::io::stdout`] come behind the frames before them, too: while frames are on
-//! their way, a thread of the backend's holds its lock. That needs the lock to be free: a program that keeps a `StdoutLock`, or writes to
+//! their way, a thread of the backend holds the lock of standard output. That needs the lock to be free: a program that keeps a `StdoutLock`, or writes to
 //! the descriptor in another way, calls [`OutpaceBackend::flush_and_wait`] first. A frame that still waits when raw mode
 //! ends, on the alternate screen, is not drawn any more.
 //!

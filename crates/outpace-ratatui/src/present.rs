@@ -1,5 +1,5 @@
-//! Hands frames to the terminal: on the caller's thread, or on a thread of its own that always takes
-//! the newest frame and never makes the application wait.
+//! Hands frames to the terminal: on the caller's thread, or on the *presenter's thread* (`worker.rs`), which takes the newest frame and
+//! never makes the application wait.
 
 mod damage;
 mod fast_path;
@@ -118,37 +118,35 @@ pub(crate) struct Painter {
 }
 
 impl Painter {
-    /// The bytes of `make` are written, unless the terminal was given back or is gone.
+    /// Writes the bytes of `make`, unless the terminal was given back.
     fn write(
         &mut self,
-        make: impl FnOnce(&mut Renderer) -> Vec<u8>,
-    ) -> io::Result<(usize, Duration)> {
+        is_frame: bool,
+        make: impl FnOnce(&mut Renderer, &mut Vec<u8>),
+    ) -> io::Result<()> {
         if let Some(failure) = &self.error {
             return Err(failure.report());
         }
-        let bytes = make(&mut self.renderer);
-        if self.closed.load(Ordering::Acquire) || bytes.is_empty() {
-            return Ok((0, Duration::ZERO));
+        if is_frame {
+            if let Some(stream) = self.shared {
+                stream.flush()?;
+            }
+            let thorough = self.fewest_bytes || self.tempo.is_slow();
+            self.renderer.be_thorough(thorough);
         }
-        match self.output.write(&bytes, &mut self.stats) {
-            Ok(took) => Ok((bytes.len(), took)),
-            Err(error) => Err(self.error.insert(Failure::new(&error)).report()),
+        let mut bytes = Vec::new();
+        make(&mut self.renderer, &mut bytes);
+        if self.closed.load(Ordering::Acquire) {
+            bytes.clear();
         }
-    }
-
-    fn paint(&mut self, screen: &Screen, damage: &mut Damage) -> io::Result<()> {
-        let thorough = self.fewest_bytes || self.tempo.is_slow();
-        if let Some(stream) = self.shared {
-            stream.flush()?;
+        if !bytes.is_empty() {
+            match self.output.write(&bytes, &mut self.stats) {
+                Ok(took) if is_frame => self.tempo.note(bytes.len(), took),
+                Ok(_) => {}
+                Err(error) => return Err(self.error.insert(Failure::new(&error)).report()),
+            }
         }
-        let (bytes, took) = self.write(|renderer| {
-            renderer.be_thorough(thorough);
-            renderer.adopt_size(screen);
-            damage.apply(renderer);
-            renderer.render(screen).to_vec()
-        })?;
-        self.stats.frames_presented += 1;
-        self.tempo.note(bytes, took);
+        self.stats.frames_presented += u64::from(is_frame);
         Ok(())
     }
 }
@@ -164,8 +162,8 @@ pub(crate) enum Presenter {
 }
 
 impl Presenter {
-    /// `fewest_bytes` says to take the time for that always, not only if the terminal is slow.
-    /// `shared` names the standard stream that is the same terminal.
+    /// `fewest_bytes`: saves bytes at any time, not only while the terminal is slow. `shared` names the standard stream that is the same
+    /// terminal.
     pub(crate) fn direct(
         renderer: Renderer,
         output: Output,
@@ -200,19 +198,21 @@ impl Presenter {
         }
     }
 
-    /// Writes the bytes of `make` on the calling thread, if that can be done without waiting. Returns whether it was.
+    /// Writes the bytes of `make` on the calling thread: always in direct drawing, else if that can be done without waiting. Returns
+    /// whether it was done.
     fn write_now(
         &mut self,
         is_frame: bool,
         make: impl FnOnce(&mut Renderer, &mut Vec<u8>),
     ) -> io::Result<bool> {
         match self {
+            Self::Direct(painter) => painter.write(is_frame, make).map(|()| true),
             Self::Threaded {
                 worker,
                 fast_path: Some(path),
                 ..
             } => worker.write_now(path, is_frame, make),
-            _ => Ok(false),
+            Self::Threaded { .. } => Ok(false),
         }
     }
 
@@ -225,20 +225,18 @@ impl Presenter {
         is_raw: impl FnOnce() -> bool,
     ) -> io::Result<()> {
         let written = self.write_now(true, |renderer, bytes| {
-            renderer.adopt_size(screen);
-            damage.apply(renderer);
+            damage.apply(renderer, screen);
             bytes.extend_from_slice(renderer.render(screen));
         })?;
         match self {
-            _ if written => Ok(()),
-            Self::Direct(painter) => painter.paint(screen, damage),
             Self::Threaded {
                 worker, max_lag, ..
-            } => worker.present(screen, damage, is_raw(), *max_lag),
+            } if !written => worker.present(screen, damage, is_raw(), *max_lag),
+            _ => Ok(()),
         }
     }
 
-    /// Does something that must not be skipped, after the frames before it.
+    /// Scrolls, after the frames before it. This is never skipped.
     pub(crate) fn perform(
         &mut self,
         screen: &mut Screen,
@@ -246,20 +244,12 @@ impl Presenter {
         scrolling: Scrolling,
     ) -> io::Result<()> {
         let written = self.write_now(false, |renderer, bytes| {
-            renderer.adopt_size(screen);
-            damage.apply(renderer);
+            damage.apply(renderer, screen);
             bytes.extend_from_slice(scrolling.apply(renderer, screen));
         })?;
         match self {
-            _ if written => Ok(()),
-            Self::Direct(painter) => painter
-                .write(|renderer| {
-                    renderer.adopt_size(screen);
-                    damage.apply(renderer);
-                    scrolling.apply(renderer, screen).to_vec()
-                })
-                .map(|_| ()),
-            Self::Threaded { worker, .. } => worker.perform(screen, damage, scrolling),
+            Self::Threaded { worker, .. } if !written => worker.perform(screen, damage, scrolling),
+            _ => Ok(()),
         }
     }
 
@@ -267,18 +257,12 @@ impl Presenter {
     /// alternate screen on or off.
     pub(crate) fn pass(&mut self, bytes: &[u8], screen_switch: Option<bool>) -> io::Result<()> {
         let written = self.write_now(false, |renderer, out| {
-            renderer.after_foreign(screen_switch);
+            renderer.after_passthrough(screen_switch);
             out.extend_from_slice(bytes);
         })?;
         match self {
-            _ if written => Ok(()),
-            Self::Direct(painter) => painter
-                .write(|renderer| {
-                    renderer.after_foreign(screen_switch);
-                    bytes.to_vec()
-                })
-                .map(|_| ()),
-            Self::Threaded { worker, .. } => worker.pass(bytes, screen_switch),
+            Self::Threaded { worker, .. } if !written => worker.pass(bytes, screen_switch),
+            _ => Ok(()),
         }
     }
 
@@ -324,7 +308,7 @@ impl Presenter {
         }
     }
 
-    /// Silences this presenter from elsewhere, while it may still be in use.
+    /// Makes a handle that silences this presenter from elsewhere.
     pub(crate) fn closer(&self) -> Closer {
         let (closed, worker) = match self {
             Self::Direct(painter) => (painter.closed.clone(), None),
@@ -337,23 +321,22 @@ impl Presenter {
         }
     }
 
-    /// Shows the last frame and says farewell to the terminal; gives up when the terminal does not
-    /// read for so long.
+    /// Shows the last frame and writes the farewell. Gives up on a terminal that does not read within the limit.
     pub(crate) fn close(&mut self, limit: Duration) {
+        let farewell = |renderer: &mut Renderer, bytes: &mut Vec<u8>| {
+            bytes.extend_from_slice(renderer.farewell());
+        };
         match self {
             Self::Direct(painter) => {
                 if painter.output.is_ready(limit) {
-                    // There is no place for an error, and the farewell is all that is lost.
-                    let _ = painter.write(|renderer| renderer.farewell().to_vec());
+                    // An error could be reported to no caller, and only the farewell is lost.
+                    let _ = painter.write(false, farewell);
                 }
                 painter.closed.store(true, Ordering::Release);
             }
             Self::Threaded { worker, .. } => {
                 let worker = worker.clone();
-                let farewell = |renderer: &mut Renderer, bytes: &mut Vec<u8>| {
-                    bytes.extend_from_slice(renderer.farewell());
-                };
-                // There is no place for an error, and no use in starting a thread to say farewell, but where that has to wait.
+                // An error could be reported to no caller. A thread is started for the farewell only where the write has to wait.
                 let is_done = !worker.has_started()
                     && (worker.closed.load(Ordering::Acquire)
                         || self.write_now(false, farewell).unwrap_or(true))
@@ -378,7 +361,7 @@ pub(crate) struct Closer {
 
 impl Closer {
     /// Waits until the newest frame is shown, but not for long.
-    pub(crate) fn settle(&self, limit: Duration) {
+    pub(crate) fn wait_until_shown(&self, limit: Duration) {
         if let Some(worker) = &self.worker {
             // An error is for the thread that draws.
             let _ = worker.wait_idle(Some(limit));
@@ -392,13 +375,13 @@ impl Closer {
         if self.closed.load(Ordering::Acquire) {
             return None;
         }
-        self.settle(limit);
+        self.wait_until_shown(limit);
         *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
         self.closed.store(true, Ordering::Release);
         let worker = self.worker.as_ref()?;
         let (frame, bytes) = worker.left();
         worker.give_up();
-        worker.wait_unless_busy(limit.saturating_sub(start.elapsed()));
+        worker.wait_for_write(limit.saturating_sub(start.elapsed()));
         match (frame, bytes) {
             (false, 0) => None,
             (_, 0) => Some("the last frame".into()),

@@ -69,11 +69,11 @@ pub struct Renderer {
     destructive: bool,
     /// Cells that are right stay untouched: they may be covered by a picture of the application's.
     careful: bool,
-    /// The rows whose cells symbols stick out into, or did so since everything was erased: what sticks out stays behind. Empty: none.
+    /// The rows with cells that symbols stick out into, or did so at any time since everything was erased. Empty: none.
     overhung: Vec<bool>,
     written: Option<Vec<bool>>,
     stats: Stats,
-    /// Without shortcuts, to compare them with.
+    /// Draws without shortcuts: tests compare the bytes.
     #[cfg(test)]
     naive: bool,
 }
@@ -107,7 +107,7 @@ impl Renderer {
         self.capabilities
     }
 
-    /// Counters of cells and elisions; the ones of writing stay 0.
+    /// Counters of cells and sequences; those of writes stay 0.
     pub const fn stats(&self) -> Stats {
         self.stats
     }
@@ -128,7 +128,7 @@ impl Renderer {
 
     /// Takes note of bytes of the application's own, after which pen and cursor are unknown. After a switch between main and alternate
     /// screen, the whole screen is.
-    pub(crate) fn after_foreign(&mut self, screen_switch: Option<bool>) {
+    pub(crate) fn after_passthrough(&mut self, screen_switch: Option<bool>) {
         self.forget_pen();
         if let Some(alternate) = screen_switch {
             self.capabilities.alternate_screen = alternate;
@@ -170,11 +170,11 @@ impl Renderer {
     }
 
     /// Takes over the rows in which the next screen has changed, and leaves `rows` empty.
-    pub(crate) fn touched(&mut self, rows: &mut Touched) {
-        self.touched.tell(rows);
+    pub(crate) fn take_touched(&mut self, rows: &mut Touched) {
+        self.touched.report(rows);
     }
 
-    /// Whether to save bytes where that takes more time than encoding them, too. So it does at first.
+    /// Says whether to save bytes also where that takes more time than encoding them. At first it does.
     pub(crate) fn be_thorough(&mut self, thorough: bool) {
         self.thorough = thorough;
     }
@@ -250,7 +250,7 @@ impl Renderer {
     fn place_cursor(&mut self, wanted: &Screen, start: usize) {
         let cursor = wanted.cursor;
         let on_screen = cursor.x < wanted.width() && cursor.y < wanted.height();
-        // A hidden cursor stays where it is. But where only a part of the terminal is drawn on, others write on from the cursor.
+        // A hidden cursor stays where it is. But where only a part of the terminal is drawn on, other programs go on writing at the cursor.
         let park = !self.capabilities.alternate_screen
             || wanted.cells().first().is_some_and(|cell| cell.is_unknown());
         let place = match cursor.visible || park {
@@ -306,7 +306,7 @@ impl Renderer {
             return 0;
         }
         let unknown = |y: &u16| {
-            // Without an early end, which takes longer for an unknown screen.
+            // All are counted: with an early end, an unknown screen would take longer.
             let unknown = |cells: &[Cell]| cells.iter().filter(|cell| cell.is_unknown()).count();
             unknown(self.shown.row(*y)) == width && unknown(wanted.row(*y)) == 0
         };
@@ -337,7 +337,7 @@ impl Renderer {
         rows
     }
 
-    /// The bytes that leave the terminal as a program should: the usual pen, the cursor to be seen.
+    /// The bytes that leave the terminal with the default pen and a visible cursor.
     pub(crate) fn farewell(&mut self) -> &[u8] {
         self.encoder.out.clear();
         self.encoder.text("\x1b[m\x1b[?25h");

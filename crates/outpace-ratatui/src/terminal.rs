@@ -3,9 +3,9 @@
 mod backend;
 mod blanks;
 mod cells;
-mod foreign;
 mod options;
 mod panic;
+mod passthrough;
 mod probe;
 mod report;
 mod session;

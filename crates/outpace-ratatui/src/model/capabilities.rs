@@ -41,7 +41,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Whether symbols may stick out of their cells, as in xterm: of the terminals that repeat ASCII alone, it is one.
+    /// Whether symbols may stick out of their cells, as in xterm, which is one of the terminals that repeat ASCII alone.
     pub(crate) fn have_overhangs(self) -> bool {
         self.repeat == Repeat::Ascii
     }

@@ -39,7 +39,7 @@ impl Color {
         [red, green, blue]
     }
 
-    /// All of it in a number below 2^26.
+    /// The colour as a number below 2^26.
     #[inline]
     pub(crate) const fn bits(self) -> u32 {
         self.0

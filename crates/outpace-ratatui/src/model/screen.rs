@@ -266,7 +266,7 @@ impl Screen {
         }
     }
 
-    /// Takes over another screen's table of symbols, so that cells of both can be compared. Says whether that has changed any.
+    /// Takes over another screen's table of symbols, so that cells of both can be compared. Returns whether that has changed any.
     pub(crate) fn share_symbols(&mut self, other: &Self) -> bool {
         if Arc::ptr_eq(&self.symbols, &other.symbols) {
             return false;
@@ -403,7 +403,7 @@ impl Screen {
         self.complete = false;
     }
 
-    /// Where a wide symbol begins that goes on at this column, or the column if none does.
+    /// The first column of the wide symbol whose later columns include this one; otherwise this one.
     fn head_of(&self, x: u16, y: u16) -> u16 {
         let tail = |&x: &u16| x < self.width && self.cells[self.index(x, y)].is_continuation();
         let tails = (0..=x).rev().take_while(tail).count();

@@ -1,5 +1,6 @@
 //! The cells that the terminal may not show any more.
 
+use crate::model::Screen;
 use crate::render::{Renderer, Touched};
 
 /// Cells that the terminal may not show any more, in reading order: to be drawn again.
@@ -22,7 +23,7 @@ impl Damage {
         self.touched.row(y);
     }
 
-    /// Notes that it may have in any row.
+    /// Notes that it may have changed in any row.
     pub(crate) fn touch_all(&mut self) {
         self.touched.all();
     }
@@ -77,8 +78,10 @@ impl Damage {
         newer.all = false;
     }
 
-    pub(super) fn apply(&mut self, renderer: &mut Renderer) {
-        renderer.touched(&mut self.touched);
+    /// Has the renderer follow the size of the next screen, and forget the cells of the damage, which is empty afterwards.
+    pub(super) fn apply(&mut self, renderer: &mut Renderer, screen: &Screen) {
+        renderer.adopt_size(screen);
+        renderer.take_touched(&mut self.touched);
         if self.all {
             renderer.forget();
         }

@@ -1,9 +1,9 @@
 //! The fast path: the thread that draws also writes, where that takes no waiting.
 //!
 //! Most frames are small, and most terminals read at once. Handing such a frame to a thread costs more than writing it: a copy of the
-//! screen, and several switches between threads. So while no bytes are on their way, the calling thread takes the presenter's place.
-//! It writes through a descriptor of its own that does not block. It leaves to the presenter the bytes that the terminal does not take
-//! within a moment. The presenter's threads start when they are first needed: a program whose terminal keeps up has none.
+//! screen, and several switches between threads. So while no bytes are on their way, the calling thread writes in place of the
+//! presenter's. Its descriptor does not block. Bytes that the terminal does not take within a moment are left to the presenter's thread.
+//! Threads start when they are first needed: a program whose terminal keeps up has none.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use crate::sys;
 
 /// How long a write may take, altogether, on a terminal that is about to read on.
 const MOMENT: Duration = Duration::from_micros(500);
-/// Frames of more bytes take so long to draw that a thread of its own is worth it.
+/// Frames of more bytes take so long to draw that handing them to the presenter's thread is worth it.
 const SMALL: usize = 16 << 10;
 
 /// A way to the terminal that does not block.
@@ -22,7 +22,7 @@ pub(crate) struct FastPath {
     terminal: sys::Terminal,
     /// The standard stream that is the same terminal.
     shared: Option<Stream>,
-    /// Until the process has had other threads than the caller's and ours, or if that cannot be told.
+    /// `None`: the process has had threads beside the caller's and ours, or the system does not count them.
     alone: Option<sys::Threads>,
     pub(super) bytes: Vec<u8>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct FastPath {
 pub(super) struct Printed<'a>(Option<Held<'a>>);
 
 impl Printed<'_> {
-    /// They stay so until the gate is opened.
+    /// Holds them back until the gate is opened.
     pub(super) fn keep(self) {
         if let Some(held) = self.0 {
             held.keep();
@@ -41,14 +41,14 @@ impl Printed<'_> {
 
 /// The result of a write.
 pub(super) struct Written {
-    /// So many were written.
+    /// How many were written.
     pub(super) bytes: usize,
     pub(super) calls: u64,
     pub(super) took: Duration,
 }
 
 impl FastPath {
-    /// None where the system has no such thing.
+    /// `None`: the system opens no such descriptor.
     pub(super) fn new(output: &Output, shared: Option<Stream>) -> Option<Self> {
         let Output::Terminal(terminal) = output else {
             return None;
@@ -70,7 +70,7 @@ impl FastPath {
 
     /// Writes the text that the program has printed and not flushed: it comes before the frame. `our_threads`: how many threads of the
     /// process are the presenter's. Another thread might keep the lock of standard output for as long as it likes, so the gate takes the
-    /// lock then. `None`: it could not, within a moment.
+    /// lock then. `None`: it did not get the lock within a moment.
     pub(super) fn hold_back<'a>(
         &mut self,
         gate: Option<&'a Gate>,
@@ -87,7 +87,7 @@ impl FastPath {
         if !gate.is_open() {
             return Ok(None);
         }
-        // Whether the terminal is gone is found out when the frame is written. This waits where the terminal takes fewer bytes than
+        // An error shows when the frame is written. This waits where the terminal takes fewer bytes than
         // were printed, and then stalls: std does not say how many those are, and has no call that writes them without waiting.
         let _ = Stream::Stdout.flush();
         Ok(Some(Printed(None)))
@@ -121,12 +121,12 @@ impl FastPath {
     }
 }
 
-/// Whether the frame after one of so many bytes should go this way, too.
+/// Whether the fast path suits the frame that follows one of so many bytes.
 pub(super) fn suits(bytes: usize) -> bool {
     bytes <= SMALL
 }
 
-/// Whether it should after the presenter took so long to write that one.
+/// The same, if the presenter's thread took so long to write that one.
 pub(super) fn suits_after(bytes: usize, took: Duration) -> bool {
     suits(bytes) && took < MOMENT
 }

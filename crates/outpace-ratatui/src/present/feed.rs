@@ -253,7 +253,7 @@ fn react(ending: Ending) {
     let feeds: Vec<Arc<Shared<FeedState>>> =
         on_terminals().iter().filter_map(Weak::upgrade).collect();
     for feed in &feeds {
-        // Of a terminal that is gone its owner is told.
+        // If the terminal is gone, the transcript's owner gets the error.
         let _ = feed.change(|state| match ending {
             Ending::Continue => state.again = true,
             Ending::Stop | Ending::End => state.farewell = true,

@@ -2,7 +2,7 @@
 //!
 //! `execute!(stdout(), LeaveAlternateScreen)` after a draw call must reach the terminal after that frame, though another
 //! thread writes the frame. Everything that goes through [`std::io::stdout`] takes its lock; so while frames are on their
-//! way, a thread of ours holds that lock. The presenter itself cannot: the program may hold the lock for as long as it
+//! way, a thread of ours holds that lock. The presenter's thread cannot: the program may hold the lock for as long as it
 //! runs, and frames must appear all the same.
 
 use std::io::{self, Write};
@@ -15,13 +15,13 @@ use crate::sys;
 
 /// How long a draw call may wait for the lock to be taken: some 20 µs are the rule.
 const LIMIT: Duration = Duration::from_millis(1);
-/// How long the presenter waits for it in its place: on a processor that is too busy to run the thread that takes it, or
+/// How long the presenter's thread then waits for it: while the processor is too busy to run the thread that takes the lock, or
 /// once, if the program holds the lock itself.
 const PRESENTERS_LIMIT: Duration = Duration::from_millis(30);
-/// Text that the program printed before the lock was taken may have been the first half of leaving the screen. So long the
-/// presenter then waits for the other half, the end of raw mode, after which it does not draw.
+/// Text that the program printed before the lock was taken may have been the first half of leaving the screen. The
+/// presenter's thread waits this long for the other half, the end of raw mode, after which it does not draw.
 const GRACE: Duration = Duration::from_millis(20);
-/// How often the thread that waits to flush sees whether the gate was opened meanwhile.
+/// How often the thread that waits to flush checks whether the gate was opened meanwhile.
 const FLUSH_STEP: Duration = Duration::from_millis(20);
 
 /// Which lock to hold.
@@ -57,9 +57,9 @@ struct GateState {
     held: bool,
     /// The program's text before the frame is written.
     flushed: bool,
-    /// The draw call has not waited until then.
+    /// The draw call returned before the lock was held.
     late: bool,
-    /// The program held the lock itself the last time: waiting is of no use until the thread has got it.
+    /// The program held the lock itself the last time: there is no use in waiting until the thread has got it.
     taken_elsewhere: bool,
     quit: bool,
 }
@@ -97,7 +97,7 @@ impl Shared<GateState> {
         let mut flush = |limit| {
             let is_ready = stream.wait_writable(limit);
             if is_ready {
-                // Whether the terminal is gone is found out by the presenter.
+                // The presenter's thread finds out whether the terminal is gone.
                 let _ = lock.flush();
             }
             is_ready
@@ -158,14 +158,14 @@ impl Gate {
         self.started.load(Ordering::Relaxed)
     }
 
-    /// For the caller of draw that writes the frame itself, and takes the lock for a moment: whether the gate's thread leaves it free.
+    /// Whether the gate's thread leaves the lock free, for a draw call that writes the frame itself and takes the lock for a moment.
     pub(super) fn is_open(&self) -> bool {
         let state = self.shared.state();
         !state.closed && !state.held
     }
 
-    /// For the caller of draw that writes the frame itself: writes the text of the stream's other writers, and holds them back until the
-    /// value is dropped. `None`: that was not done within a moment.
+    /// Writes the text of the stream's other writers, and holds them back until the value is dropped: for a draw call that writes the frame
+    /// itself. `None`: that was not done within a moment.
     pub(super) fn try_hold(&self) -> io::Result<Option<Held<'_>>> {
         self.start()?;
         let mut state = self.shared.state();
@@ -175,11 +175,11 @@ impl Gate {
         state.closed = true;
         self.shared.changed.notify_all();
         let held = Held(self);
-        let printed = |state: &mut GateState| !(state.held && state.flushed);
+        let pending = |state: &mut GateState| !(state.held && state.flushed);
         let (state, _) = self
             .shared
             .changed
-            .wait_timeout_while(state, LIMIT / 2, printed)
+            .wait_timeout_while(state, LIMIT / 2, pending)
             .unwrap_or_else(PoisonError::into_inner);
         let is_held = state.held && state.flushed;
         drop(state);
@@ -192,8 +192,8 @@ impl Gate {
         self.shared.changed.notify_all();
     }
 
-    /// For the caller of draw, behind [`close`](Self::close): waits a moment until they are held back for sure.
-    pub(super) fn settle(&self) {
+    /// For the draw call, after [`close`](Self::close): waits a moment until they are held back for sure.
+    pub(super) fn wait_until_held(&self) {
         let state = self.shared.state();
         if !state.taken_elsewhere {
             // Done, too, if the frame has been written by then.
@@ -202,7 +202,7 @@ impl Gate {
         }
     }
 
-    /// For the presenter, before it writes: waits where the caller of draw did not, and until the program's text is written.
+    /// For the presenter's thread, before it writes: waits where the draw call did not, and until the program's text is written.
     pub(super) fn catch_up(&self) {
         let state = self.shared.state();
         if state.taken_elsewhere {
@@ -230,7 +230,7 @@ impl Gate {
             .0
     }
 
-    /// Lets them write again.
+    /// Lets the stream's other writers write again.
     pub(super) fn open(&self) {
         self.shared.state().closed = false;
         self.shared.changed.notify_all();
@@ -241,7 +241,7 @@ impl Gate {
 pub(super) struct Held<'a>(&'a Gate);
 
 impl Held<'_> {
-    /// They stay so until the gate is opened.
+    /// Holds them back until the gate is opened.
     pub(super) fn keep(self) {
         std::mem::forget(self);
     }

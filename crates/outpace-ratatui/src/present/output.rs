@@ -94,8 +94,8 @@ pub(super) struct Tempo {
 impl Tempo {
     /// The time of fewer bytes is mostly that of the system call.
     const TELLING: usize = 4096;
-    /// Where a byte takes longer than that, it is worth the processor time that saving it takes: some 60 ns a
-    /// cell, of which a third of the bytes go, 9 of 32.
+    /// Where a byte takes longer than this, saving it is worth the processor time: about 60 ns a cell, which save 9 of its 32
+    /// bytes.
     const SLOW: u64 = 8;
 
     pub(super) fn note(&mut self, bytes: usize, took: Duration) {

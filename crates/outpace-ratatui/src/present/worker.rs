@@ -40,11 +40,11 @@ struct Slot {
     frame: Option<Box<PendingFrame>>,
     /// A frame whose memory can be used again.
     spare: Option<Box<PendingFrame>>,
-    /// When the thread began to wait for the terminal, or to write, if it does.
+    /// When a thread began to write, or to wait for the terminal. `None`: no thread does.
     busy_since: Option<Instant>,
-    /// The thread has been given something and has not found itself idle since.
+    /// The presenter's thread was woken and has not been idle since.
     active: bool,
-    /// The last frame was large, or its terminal slow: the next one is the thread's.
+    /// The last frame was large, or its terminal slow: the presenter's thread writes the next one.
     is_heavy: bool,
     tempo: Tempo,
     stats: Stats,
@@ -72,16 +72,16 @@ impl Slot {
 pub(crate) struct Worker {
     renderer: Mutex<Renderer>,
     slot: Mutex<Slot>,
-    /// Something waits, or the thread shall end.
+    /// Bytes or a frame wait, or the thread shall end.
     arrived: Condvar,
-    /// The thread has finished a write, or itself.
+    /// A write is finished, or the thread has ended.
     finished: Condvar,
     gate: Option<Gate>,
     /// The thread's output, until it starts.
     output: Mutex<Option<Output>>,
     /// Set when the terminal was given back: from then on no bytes are written.
     pub(super) closed: Arc<AtomicBool>,
-    /// A write was given up that is still in hand.
+    /// A write was given up while it was in progress.
     stuck: AtomicBool,
     fewest_bytes: bool,
 }
@@ -142,8 +142,8 @@ impl Worker {
         u64::from(self.has_started()) + u64::from(gate)
     }
 
-    /// Has the calling thread write the bytes of `make`, in the presenter's place, if none are on their way and the terminal takes bytes
-    /// at once. Leaves to the presenter the bytes that it does not take within a moment. Returns whether that was done.
+    /// Writes the bytes of `make` on the calling thread, if none are on their way and the terminal takes bytes at once. Leaves to the
+    /// presenter's thread the bytes that the terminal does not take within a moment. Returns whether that was done.
     pub(super) fn write_now(
         self: &Arc<Self>,
         path: &mut FastPath,
@@ -182,7 +182,7 @@ impl Worker {
             Ok(written) => written,
             Err(error) => {
                 let error = slot.error.insert(Failure::new(&error)).report();
-                self.tell_finished(slot);
+                self.notify_finished(slot);
                 return Err(error);
             }
         };
@@ -193,7 +193,7 @@ impl Worker {
         slot.is_heavy = !left.is_empty() || !fast_path::suits(written.bytes);
         if left.is_empty() {
             slot.tempo.note(written.bytes, written.took);
-            self.tell_finished(slot);
+            self.notify_finished(slot);
             return Ok(true);
         }
         slot.bytes.extend_from_slice(left);
@@ -214,14 +214,14 @@ impl Worker {
 
     fn run(&self, output: Output) {
         let _ended = Ended(self);
-        // Dropped before the end is told.
+        // Dropped before `_ended`: closed when the end is noted.
         let mut output = output;
         let mut bytes = Vec::new();
         while self.wait_for_work() {
             if let Some(gate) = &self.gate {
                 gate.catch_up();
             }
-            // Before anything is taken: what the terminal is in then still holds when it is written.
+            // Before the frame is taken: the terminal's mode is looked at then, and has to hold until the frame is written.
             let writing = sys::Writing::begin();
             let mut stats = self.slot().stats;
             let is_frame = self.take_bytes(&mut bytes, &output);
@@ -245,7 +245,7 @@ impl Worker {
                 Err(error) => slot.error = Some(Failure::new(&error)),
             }
             let failed = slot.error.is_some();
-            self.tell_finished(slot);
+            self.notify_finished(slot);
             if failed {
                 return;
             }
@@ -263,7 +263,7 @@ impl Worker {
     fn wait_for_work(&self) -> bool {
         let mut slot = self.slot();
         while slot.frame.is_none() && slot.bytes.is_empty() {
-            // Not when it is woken without a reason: the gate may be closed for a thread in this one's place.
+            // Only if it was active. After a spurious wake-up the gate may be closed for a draw call that writes by itself.
             if std::mem::take(&mut slot.active)
                 && let Some(gate) = &self.gate
             {
@@ -297,12 +297,11 @@ impl Worker {
         drop(slot);
         let gone = frame.raw && renderer.capabilities().alternate_screen && !output.is_raw();
         if gone {
-            // The application has left raw mode, and its screen by now or soon: the frame belongs to neither.
+            // The application has left raw mode, and its screen by now or soon: the frame comes too late.
             renderer.forget();
         } else {
             renderer.be_thorough(self.fewest_bytes || is_slow);
-            renderer.adopt_size(&frame.screen);
-            frame.damage.apply(&mut renderer);
+            frame.damage.apply(&mut renderer, &frame.screen);
             bytes.extend_from_slice(renderer.render(&frame.screen));
         }
         let mut slot = self.slot();
@@ -316,14 +315,14 @@ impl Worker {
     fn wake(&self, mut slot: MutexGuard<'_, Slot>) {
         let idle = !std::mem::replace(&mut slot.active, true);
         let gate = self.gate.as_ref().filter(|_| idle);
-        // While the slot is locked: the thread opens it only when it finds the slot empty.
+        // While the slot is locked: the thread opens the gate only when it finds the slot empty.
         if let Some(gate) = gate {
             gate.close();
         }
         drop(slot);
         self.arrived.notify_one();
         if let Some(gate) = gate {
-            gate.settle();
+            gate.wait_until_held();
         }
     }
 
@@ -397,8 +396,7 @@ impl Worker {
             frame.damage.absorb(damage);
             std::mem::swap(damage, &mut frame.damage);
         }
-        renderer.adopt_size(screen);
-        damage.apply(&mut renderer);
+        damage.apply(&mut renderer, screen);
         match frame {
             // Drawing all of it each time would fill the memory, and in the end the application would wait.
             Some(mut frame) if slot.bytes.len() >= STALLED => {
@@ -429,17 +427,16 @@ impl Worker {
         let in_order = screen_switch.is_some() || slot.bytes.len() < STALLED;
         if let Some(mut frame) = slot.frame.take_if(|_| in_order) {
             if leaves {
-                // It would not be seen.
+                // The frame would not be seen.
                 slot.skipped += 1;
             } else {
-                renderer.adopt_size(&frame.screen);
-                frame.damage.apply(&mut renderer);
+                frame.damage.apply(&mut renderer, &frame.screen);
                 slot.bytes.extend_from_slice(renderer.render(&frame.screen));
                 slot.stats.frames_presented += 1;
             }
             slot.spare = Some(frame);
         }
-        renderer.after_foreign(screen_switch);
+        renderer.after_passthrough(screen_switch);
         slot.bytes.extend_from_slice(bytes);
         self.wake(slot);
         Ok(())
@@ -454,12 +451,13 @@ impl Worker {
         Ok(slot.is_idle())
     }
 
-    /// How long the write in hand has taken so far.
+    /// How long the write in progress has taken so far.
     pub(super) fn busy_for(&self) -> Duration {
         let since = self.slot().busy_since;
         since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
+    /// Waits until the slot is as `done` says, or the limit is over.
     fn wait_until(
         &self,
         limit: Option<Duration>,
@@ -484,8 +482,8 @@ impl Worker {
         slot
     }
 
-    /// Wakes those that wait for a write to be finished.
-    fn tell_finished(&self, slot: MutexGuard<'_, Slot>) {
+    /// Wakes the threads that wait for a write to be finished.
+    fn notify_finished(&self, slot: MutexGuard<'_, Slot>) {
         let is_awaited = slot.waiting > 0;
         drop(slot);
         if is_awaited {
@@ -507,21 +505,20 @@ impl Worker {
         }
     }
 
-    /// Tells the thread to end once everything is written, and waits for it. False if it has not within the limit.
-    pub(super) fn stop(self: &Arc<Self>, limit: Duration) -> bool {
+    /// Has the thread end once everything is written, and waits for that. Gives up when the limit is over.
+    pub(super) fn stop(self: &Arc<Self>, limit: Duration) {
         if self.start().is_err() {
-            return false;
+            return;
         }
         self.slot().stop = true;
         self.arrived.notify_one();
         if self.stuck.load(Ordering::Acquire) {
-            return false;
+            return;
         }
         let stopped = self.wait_until(Some(limit), |slot| slot.stopped).stopped;
         if !stopped {
             self.give_up();
         }
-        stopped
     }
 
     /// Writes no bytes from now on, and holds no thread back.
@@ -541,15 +538,15 @@ impl Worker {
         )
     }
 
-    /// Waits until no write is in hand.
-    pub(super) fn wait_unless_busy(&self, limit: Duration) {
+    /// Waits until no write is in progress, and notes if one still is.
+    pub(super) fn wait_for_write(&self, limit: Duration) {
         let done = |slot: &Slot| slot.stopped || slot.busy_since.is_none();
         let slot = self.wait_until(Some(limit), done);
         self.stuck.store(!done(&slot), Ordering::Release);
     }
 }
 
-/// The calling thread is in the presenter's place.
+/// The calling thread writes in place of the presenter's.
 struct Turn<'a>(&'a Worker);
 
 impl Turn<'_> {
@@ -564,11 +561,11 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut slot = self.0.slot();
         slot.busy_since = None;
-        self.0.tell_finished(slot);
+        self.0.notify_finished(slot);
     }
 }
 
-/// Tells everybody that the thread has ended, however it did.
+/// Notes that the thread has ended, by a panic, too, and wakes the threads that wait.
 struct Ended<'a>(&'a Worker);
 
 impl Drop for Ended<'_> {
@@ -583,6 +580,6 @@ impl Drop for Ended<'_> {
             let error = io::Error::other("the thread that draws panicked");
             slot.error = Some(Failure::new(&error));
         }
-        self.0.tell_finished(slot);
+        self.0.notify_finished(slot);
     }
 }

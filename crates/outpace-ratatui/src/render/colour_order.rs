@@ -42,7 +42,7 @@ pub(super) struct ColourOrder {
     done: Vec<bool>,
     nodes: Nodes,
     order: Vec<u16>,
-    /// Rows in a row that were not worth it.
+    /// How many rows, one after another, were not worth it.
     fruitless: u32,
 }
 

@@ -274,7 +274,7 @@ impl Encoder {
         }
     }
 
-    /// Prints a cell of one `char` and moves on by `columns`.
+    /// Prints a cell of one `char` and moves on by `columns`. Returns the `char` that was printed.
     #[inline]
     pub(crate) fn print(&mut self, cell: Cell, c: char, columns: u16, stats: &mut Stats) -> char {
         if cell.is_two_colors()
@@ -379,11 +379,12 @@ impl Encoder {
         self.advance(columns);
     }
 
-    /// The pen as it is, if known.
+    /// The terminal's pen, if known.
     pub(crate) fn pen(&self) -> Option<Style> {
         self.pen
     }
 
+    /// Notes that the cursor has moved on.
     #[inline]
     pub(crate) fn advance(&mut self, columns: u16) {
         if let At::Known(x, _) = &mut self.at {
@@ -402,7 +403,7 @@ impl Encoder {
     }
 }
 
-/// Whether a `▀` takes fewer bytes as a `▄` of the colours exchanged.
+/// Whether a `▀` takes fewer bytes as a `▄` with its colours exchanged.
 #[inline]
 fn is_cheaper_swapped(pen: Style, cell: Cell) -> bool {
     // Without a colour in common both take the same.
@@ -416,7 +417,7 @@ fn is_cheaper_swapped(pen: Style, cell: Cell) -> bool {
     price(cell.bg, cell.fg) < price(cell.fg, cell.bg)
 }
 
-/// A symbol of three bytes.
+/// The UTF-8 of a symbol that has three bytes.
 const fn utf8_of(symbol: char) -> [u8; 3] {
     let bits = symbol as u32;
     debug_assert!(symbol.len_utf8() == 3);

@@ -6,7 +6,7 @@ use super::encode::At;
 use super::plan::{Scroll, Shift};
 use crate::model::{Cell, Color, Screen};
 
-/// Scrolls a frame, at most.
+/// The most scrolls in a frame.
 const MAX_SCROLLS: usize = 8;
 
 /// The rows that so many line feeds from the cursor on push into the scrollback.
@@ -17,7 +17,7 @@ pub(crate) fn overflow(screen: &Screen, lines: u16) -> u16 {
 }
 
 impl Renderer {
-    /// Leaves the planner knowing which rows still differ.
+    /// Scrolls rows that only moved. The planner then knows which rows still differ.
     pub(super) fn scroll_rows(&mut self, wanted: &Screen) {
         self.planner.compare(&self.shown, wanted, &self.touched);
         self.find_overhangs(wanted);
@@ -72,7 +72,7 @@ impl Renderer {
         self.stats.scrolls += 1;
     }
 
-    /// DECSTBM: only rows `top..bottom` scroll from here on. The cursor is somewhere then.
+    /// DECSTBM: only rows `top..bottom` scroll from here on. The cursor's place is unknown then.
     fn set_margins(&mut self, top: u16, bottom: u16) {
         self.encoder.text(&format!("\x1b[{};{bottom}r", top + 1));
         self.encoder.at = At::Unknown;
@@ -128,7 +128,8 @@ impl Renderer {
         &self.encoder.out
     }
 
-    /// Draws `screen`, or `drawn` if there is that, then feeds lines from the cursor on: down, and at the bottom up with everything.
+    /// Draws `screen`, or `drawn` if there is that, then writes line feeds from the cursor on: it goes down, and at the bottom everything
+    /// goes up.
     pub(crate) fn append_lines(
         &mut self,
         screen: &mut Screen,

@@ -31,14 +31,14 @@ pub(crate) struct Shift {
 pub(crate) struct Planner {
     /// The first column in which a row differs, if it does.
     changes: Vec<Option<u16>>,
-    /// Their prices in place.
+    /// The price of drawing each row in place.
     prices: Vec<u32>,
     /// Which rows must not move: they have cells that are to be left as they are, or symbols that stick out.
     fixed: Vec<bool>,
     bands: Vec<(u64, u16)>,
     votes: Vec<u32>,
     grams: Grams,
-    /// How many rows in a row had no shift.
+    /// How many rows, one after another, had no shift.
     fruitless: u32,
     /// The shown screen is blank: no text can have moved.
     all_blank: bool,
@@ -63,7 +63,7 @@ pub(crate) const fn is_worth_searching(fruitless: u32) -> bool {
 /// is unknown.
 fn price(from: &[Cell], to: &[Cell]) -> u32 {
     let mut total = 0;
-    // Of the last cell that changes.
+    // The style of the last cell that changed.
     let mut pen: Option<Style> = None;
     let mut previous_changed = false;
     let mut blanks = 0;

@@ -62,7 +62,7 @@ impl Renderer {
         self.stats.cells_unchanged -= drawn as u64;
     }
 
-    /// Draws cells that are better not drawn from left to right. Returns how many.
+    /// Draws the cells of pictures in colour order, where that saves bytes. Returns how many.
     fn draw_in_colour_order(&mut self, wanted: &Screen, y: u16) -> usize {
         let order_matters = !self.capabilities.any_order || self.is_overhung(y);
         if !(self.thorough || y % SAMPLE == SAMPLE - 1) || order_matters {
@@ -104,7 +104,7 @@ impl Renderer {
         drawn
     }
 
-    /// Prints an unbroken run of cells of two colours each, as [`draw_char`](Self::draw_char) would, without its questions. Returns how
+    /// Prints an unbroken run of cells of two colours each, as [`draw_char`](Self::draw_char) would, without its checks. Returns how
     /// many.
     fn draw_picture(&mut self, target: &[Cell], start: usize, from: usize, y: u16) -> usize {
         let Some(mut pen) = self.encoder.picture_pen() else {
@@ -143,7 +143,7 @@ impl Renderer {
         drawn
     }
 
-    /// Prints an unbroken run of cells in the pen's style, as [`draw_char`](Self::draw_char) would, without its questions. Returns how
+    /// Prints an unbroken run of cells in the pen's style, as [`draw_char`](Self::draw_char) would, without its checks. Returns how
     /// many.
     fn draw_text(&mut self, target: &[Cell], start: usize, from: usize, y: u16) -> usize {
         let Some(pen) = self.encoder.pen() else {
@@ -238,14 +238,14 @@ impl Renderer {
         if columns > 1 {
             self.reach(x, y);
             self.encoder.print(cell, c, columns as u16, &mut self.stats);
-            self.settle(wanted, x, y, columns);
+            self.mark_shown(wanted, x, y, columns);
             return x + columns;
         }
         if let Some(ahead) = self.better_first(target, start, x) {
             let next = target[x + ahead];
             self.reach(x + ahead, y);
             self.encoder.print(next, c, 1, &mut self.stats);
-            self.settle(wanted, x + ahead, y, 1);
+            self.mark_shown(wanted, x + ahead, y, 1);
         }
         let repeats = self.capabilities.repeat != Repeat::Nothing;
         let run = match repeats || cell.is_blank() {
@@ -258,7 +258,7 @@ impl Renderer {
         }
         self.reach(x, y);
         let printed = self.encoder.print(cell, c, 1, &mut self.stats);
-        self.settle(wanted, x, y, 1);
+        self.mark_shown(wanted, x, y, 1);
         let repeatable = match self.capabilities.repeat {
             Repeat::Nothing => false,
             Repeat::Ascii => printed.is_ascii(),
@@ -270,7 +270,7 @@ impl Renderer {
         if repeatable && more * printed.len_utf8() > 5 && !self.has_to_be_one_run(target, x) {
             self.encoder.csi(more as u16, b'b');
             self.encoder.advance(more as u16);
-            self.settle(wanted, x + 1, y, more);
+            self.mark_shown(wanted, x + 1, y, more);
             self.stats.cells_repeated += more as u64;
             return x + 1 + more;
         }
@@ -328,7 +328,7 @@ impl Renderer {
             .map_or(1, |last| last + 1)
     }
 
-    /// Erases a run of blanks in the middle of a row (ECH), where repeating is not at hand or longer.
+    /// Erases a run of blanks in the middle of a row (ECH), if the terminal cannot repeat them.
     fn erase_run(&mut self, blank: Cell, x: usize, y: u16, run: usize) -> bool {
         if self.capabilities.repeat != Repeat::Nothing
             || !self.capabilities.erase_characters
@@ -347,11 +347,11 @@ impl Renderer {
 
     /// Notes that cells now show the wanted ones.
     #[inline]
-    fn settle(&mut self, wanted: &Screen, x: usize, y: u16, columns: usize) {
+    fn mark_shown(&mut self, wanted: &Screen, x: usize, y: u16, columns: usize) {
         let start = wanted.index(x as u16, y);
         let end = usize::from(y + 1) * usize::from(wanted.width());
         let shown = self.shown.cells_mut();
-        // A wide symbol of which the last column was overwritten leaves unknown symbols behind.
+        // A wide symbol whose first column was overwritten leaves unknown cells behind.
         if start + columns < end && shown[start + columns].is_continuation() {
             for cell in &mut shown[start + columns..end] {
                 if !cell.is_continuation() {
@@ -396,8 +396,8 @@ impl Renderer {
         };
         self.reach(x, y);
         let opaque = symbols.is_opaque(cell);
-        let reach = usize::from(symbols.widest(cell)).max(columns);
-        // A terminal that takes the symbol to have no width, or does not know it, does not draw: then the text before must not be left.
+        let widest = usize::from(symbols.widest(cell)).max(columns);
+        // A terminal may draw no symbol, since it does not know it or takes it to have no width: the text before must not be left.
         let before = self.shown.cells()[start + x];
         let plain =
             cell.bg == before.bg && !cell.attributes().intersects(Attributes::VISIBLE_ON_BLANK);
@@ -408,7 +408,7 @@ impl Renderer {
             self.encoder.advance(columns as u16);
             self.encoder.move_to(x as u16, y);
         }
-        let at_edge = x + reach >= width && !opaque;
+        let at_edge = x + widest >= width && !opaque;
         if at_edge {
             self.encoder.text("\x1b[?7l");
         }
@@ -416,9 +416,9 @@ impl Renderer {
         if at_edge {
             self.encoder.text("\x1b[?7h");
         }
-        self.settle(wanted, x, y, columns);
+        self.mark_shown(wanted, x, y, columns);
         if !opaque {
-            let end = (x + reach).min(width);
+            let end = (x + widest).min(width);
             self.shown.cells_mut()[start + x + columns..start + end].fill(Cell::UNKNOWN);
         }
         x + columns

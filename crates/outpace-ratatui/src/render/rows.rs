@@ -8,7 +8,7 @@ use super::Renderer;
 use super::sgr::color_price;
 use crate::model::{Cell, Screen, Style, first_difference};
 
-/// The bytes of coming to any row, more than to the next one.
+/// How many more bytes a move to any row takes than one to the next row.
 const DETOUR_PRICE: u32 = 2;
 /// The bytes of a change of style, beside the colours.
 const CHANGE_PRICE: u32 = 3;
@@ -41,8 +41,8 @@ impl Renderer {
             };
             let shifted = self.stats.rows_shifted;
             hint = self.shift_row(wanted, y, hint);
-            let whole = self.stats.rows_shifted == shifted;
-            let style = match may_wait && whole && !self.is_overhung(y) {
+            let in_place = self.stats.rows_shifted == shifted;
+            let style = match may_wait && in_place && !self.is_overhung(y) {
                 true => only_style(self.shown.row(y), wanted.row(y), usize::from(first)),
                 false => None,
             };
@@ -50,7 +50,7 @@ impl Renderer {
                 Some(style) => pending.push(Pending { y, first, style }),
                 None => {
                     self.draw_pending(wanted, &mut pending);
-                    self.draw_row(wanted, y, if whole { first } else { 0 });
+                    self.draw_row(wanted, y, if in_place { first } else { 0 });
                 }
             }
         }
@@ -82,7 +82,7 @@ impl Renderer {
     }
 }
 
-/// The style of all cells that differ in a row, from `first` on, if they have one. A blank counts by its background.
+/// The style of all cells that differ in a row, from `first` on, if it is the same. A blank counts by its background.
 fn only_style(shown: &[Cell], wanted: &[Cell], first: usize) -> Option<Style> {
     let style = wanted[first].style();
     let mut x = first + 1;
@@ -103,7 +103,7 @@ fn price_of_styles(pen: Option<Style>, styles: impl Iterator<Item = Style>) -> u
     for style in styles {
         if let Some(pen) = pen.filter(|pen| *pen != style) {
             let color = |old, new| if old == new { 0 } else { color_price(new) };
-            // To the usual style leads a sequence without parameters.
+            // The sequence for the default style has no parameters.
             total += match style == Style::default() {
                 true => CHANGE_PRICE,
                 false => CHANGE_PRICE + color(pen.fg, style.fg) + color(pen.bg, style.bg),

@@ -7,7 +7,7 @@ use crate::model::{Attributes, Color, ColorKind, Style};
 
 /// Decimal digits and a semicolon, for 0 to 255.
 static DECIMAL: [[u8; 4]; 256] = decimal_table();
-/// How many bytes of each count.
+/// How many bytes of each entry are used.
 static LENGTH: [u8; 256] = length_table();
 
 const fn length_table() -> [u8; 256] {

@@ -2,13 +2,13 @@
 
 use crate::model::Screen;
 
-/// The rows in which the wanted screen may differ from the shown one. All of them, until some are [told](Self::tell).
+/// The rows in which the wanted screen may differ from the shown one. All of them, until some are [reported](Self::report).
 #[derive(Debug, Default)]
 pub(crate) struct Touched {
     all: bool,
     rows: Vec<bool>,
-    /// Some rows were told; otherwise any may differ.
-    told: bool,
+    /// The rows were reported. Otherwise any may differ.
+    reported: bool,
 }
 
 impl Touched {
@@ -20,12 +20,12 @@ impl Touched {
     pub(crate) fn row(&mut self, y: u16) {
         match self.rows.get_mut(usize::from(y)) {
             Some(row) => *row = true,
-            None => self.first(y),
+            None => self.row_beyond(y),
         }
     }
 
     #[cold]
-    fn first(&mut self, y: u16) {
+    fn row_beyond(&mut self, y: u16) {
         self.rows.resize(usize::from(y) + 1, false);
         self.rows[usize::from(y)] = true;
     }
@@ -41,13 +41,13 @@ impl Touched {
     }
 
     /// Takes over the rows in which the next frame may differ. From now on all others are taken to be the same.
-    pub(super) fn tell(&mut self, rows: &mut Self) {
+    pub(super) fn report(&mut self, rows: &mut Self) {
         self.absorb(rows);
-        self.told = true;
+        self.reported = true;
     }
 
     pub(super) fn may_differ(&self, y: u16) -> bool {
-        !self.told || self.all || self.rows.get(usize::from(y)).is_some_and(|row| *row)
+        !self.reported || self.all || self.rows.get(usize::from(y)).is_some_and(|row| *row)
     }
 
     /// Whether the other rows really are the same.
@@ -59,10 +59,10 @@ impl Touched {
         (0..wanted.height()).all(|y| self.may_differ(y) || !differs(y))
     }
 
-    /// Begins again after a frame: no row differs, and none was told.
+    /// Begins again after a frame: no row differs, and none was reported.
     pub(super) fn begin(&mut self) {
         self.all = false;
         self.rows.fill(false);
-        self.told = false;
+        self.reported = false;
     }
 }

@@ -17,8 +17,8 @@ use ratatui_core::layout::Size;
 
 use super::blanks::Blanks;
 use super::cells::colors_are_off;
-use super::foreign::Foreign;
 use super::options::{Options, Target};
+use super::passthrough::Passthrough;
 use super::probe;
 use super::report::Report;
 use crate::model::{Capabilities, Cursor, Screen, Stats};
@@ -57,13 +57,13 @@ use put::Claimed;
 /// gives the pen back; it waits no longer than half a second for a terminal that does not read.
 pub struct OutpaceBackend {
     presenter: Presenter,
-    /// A session silences the presenter by it.
+    /// A session silences the presenter with it.
     closer: Closer,
     /// The screen that ratatui wants to be shown. Cells that it never drew are left alone.
     screen: Screen,
     blanks: Blanks,
     damage: Damage,
-    foreign: Foreign,
+    passthrough: Passthrough,
     terminal: Surface,
     capabilities: Capabilities,
     /// Between `draw` and `flush`, cursor calls wait for the flush.
@@ -84,7 +84,7 @@ pub struct OutpaceBackend {
     configured_alternate: bool,
     /// Whether the size was asked for since the last draw call.
     size_asked: AtomicBool,
-    /// Whether it was before every draw call, as it is for a fullscreen viewport.
+    /// Whether it was asked for before every draw call, as it is for a fullscreen viewport.
     size_always_asked: bool,
     /// Cells beyond the edges of the terminal: of a viewport that a smaller terminal has cut.
     beyond: Option<Screen>,
@@ -165,11 +165,16 @@ impl OutpaceBackend {
     }
 
     pub(super) fn on(file: sys::Terminal, options: Options) -> io::Result<Self> {
-        let findings = probe::find_out(&file, &options);
+        let capabilities = probe::find_capabilities(&file, &options);
         let output = Output::Terminal(file.try_clone()?);
         let size = surface_size(&file)?.unwrap_or(Size::new(80, 24));
-        let mut backend =
-            Self::assemble(output, Surface::Terminal(file), size, &options, findings)?;
+        let mut backend = Self::assemble(
+            output,
+            Surface::Terminal(file),
+            size,
+            &options,
+            capabilities,
+        )?;
         backend.report = Report::wanted();
         Ok(backend)
     }
@@ -202,17 +207,14 @@ impl OutpaceBackend {
         size: Size,
         options: Options,
     ) -> io::Result<Self> {
-        let findings = probe::Findings {
-            capabilities: options.capabilities.unwrap_or(Capabilities::basic()),
-            cursor: Some((0, 0)),
-        };
+        let capabilities = options.capabilities.unwrap_or(Capabilities::basic());
         let output = Output::Writer(Box::new(writer));
         Self::assemble(
             output,
             Surface::Fixed(size),
             size,
             &options.direct(),
-            findings,
+            capabilities,
         )
     }
 
@@ -221,9 +223,8 @@ impl OutpaceBackend {
         terminal: Surface,
         size: Size,
         options: &Options,
-        findings: probe::Findings,
+        mut capabilities: Capabilities,
     ) -> io::Result<Self> {
-        let mut capabilities = findings.capabilities;
         capabilities.half_blocks |= options.exchange_half_blocks;
         let capabilities = probe::without_disabled(capabilities)?;
         let mut renderer = Renderer::new(capabilities);
@@ -244,34 +245,27 @@ impl OutpaceBackend {
         let (mut screen, claimed) = if options.owns_screen {
             (Screen::new(size.width, size.height), Claimed::Everything)
         } else {
-            let nothing = Claimed::Rectangle {
-                columns: 0..0,
-                rows: 0..0,
-            };
-            (Screen::untouched(size.width, size.height), nothing)
+            let screen = Screen::untouched(size.width, size.height);
+            (screen, Claimed::EMPTY_RECTANGLE)
         };
         screen.exchange_half_blocks(capabilities.half_blocks);
-        if let Some((x, y)) = findings.cursor {
-            screen.cursor = Cursor {
-                x,
-                y,
-                visible: true,
-            };
-        }
+        // A writer's cursor is shown, in the corner. Another terminal's is not known.
+        let cursor_known = matches!(terminal, Surface::Fixed(_));
+        screen.cursor.visible = cursor_known;
         Ok(Self {
             presenter,
             closer,
             screen,
             blanks: Blanks::default(),
             damage: Damage::default(),
-            foreign: Foreign::default(),
+            passthrough: Passthrough::default(),
             terminal,
             capabilities,
             in_frame: false,
             changed: false,
             presented_cursor: None,
-            cursor_known: findings.cursor.is_some(),
-            ever_placed: findings.cursor.is_some(),
+            cursor_known,
+            ever_placed: cursor_known,
             colors_off: colors_are_off(),
             overhangs: capabilities.have_overhangs(),
             claimed,
@@ -420,16 +414,13 @@ impl OutpaceBackend {
         self.screen
             .exchange_half_blocks(self.capabilities.half_blocks);
         self.beyond = None;
-        self.claimed = Claimed::Rectangle {
-            columns: 0..0,
-            rows: 0..0,
-        };
+        self.claimed = Claimed::EMPTY_RECTANGLE;
         self.damage.everything();
         self.changed = false;
         self.cursor_known = false;
     }
 
-    /// Has presenter and renderer take the other screen to be on.
+    /// Takes the other screen to be on, and so does the renderer.
     fn switch_screen(&mut self, alternate: bool) -> io::Result<()> {
         if self.capabilities.alternate_screen != alternate {
             self.capabilities.alternate_screen = alternate;
@@ -490,14 +481,14 @@ fn surface_size(file: &sys::Terminal) -> io::Result<Option<Size>> {
 /// is whole, or at `flush`.
 impl Write for OutpaceBackend {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let (whole, screen_switch) = self.foreign.take(bytes);
+        let (whole, screen_switch) = self.passthrough.take(bytes);
         self.pass(&whole, screen_switch)?;
         Ok(bytes.len())
     }
 
     /// Waits a moment, a millisecond at most, for the terminal to have read everything; not at all where it has stalled.
     fn flush(&mut self) -> io::Result<()> {
-        let rest = self.foreign.rest();
+        let rest = self.passthrough.rest();
         self.pass(&rest, None)?;
         self.presenter.wait_a_moment().map(|_| ())
     }
@@ -509,7 +500,7 @@ impl Drop for OutpaceBackend {
         if self.changed {
             let _ = self.present();
         }
-        let rest = self.foreign.rest();
+        let rest = self.passthrough.rest();
         let _ = self.pass(&rest, None);
         self.presenter.close(probe::LEAVE_LIMIT);
         if let Some(report) = self.report.take() {

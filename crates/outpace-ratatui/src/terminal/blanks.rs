@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use crate::model::{Attributes, Cell, Screen, Style};
 
-/// The hidden part of each blank's style, where the application has put a blank; else [`NONE`], and where a picture may cover it.
+/// The styles of the blanks that the application has put.
 #[derive(Debug, Default)]
 pub(super) struct Blanks {
     columns: usize,
+    /// For each cell, the hidden part of its blank's style. [`NONE`]: it has no blank that was put, or a picture may cover it.
     hidden: Vec<u32>,
     /// Rows in which bold blanks were put since they were last [joined](Self::join_bold).
     bold_rows: Vec<u16>,

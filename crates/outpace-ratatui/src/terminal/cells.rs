@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::model::{Attributes, Color, Style, trusted_width};
 
-/// The character of a symbol that is one, and takes one column for sure: most are, and asking for the width
+/// The character of a symbol, if it is a single one that takes one column in every terminal. Most are, and looking up the width
 /// takes longer.
 #[inline]
 pub(super) fn narrow(symbol: &str) -> Option<char> {
@@ -15,7 +15,7 @@ pub(super) fn narrow(symbol: &str) -> Option<char> {
         &[0xe2, second @ (0x94 | 0x95 | 0xa0..=0xa3), third] => {
             char::from_u32(0x2000 | u32::from(second & 0x3f) << 6 | u32::from(third & 0x3f))
         }
-        // Blocks (U+2580 to U+259F), of which pictures, gauges and bars are.
+        // Blocks (U+2580 to U+259F), of which pictures, gauges and bars are made.
         &[0xe2, 0x96, third @ 0x80..=0x9f] => char::from_u32(0x2580 | u32::from(third & 0x1f)),
         _ => narrow_beyond_ascii(symbol),
     }
@@ -46,7 +46,8 @@ pub(super) fn colors_are_off() -> bool {
     return std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
 }
 
-/// Attributes are no colours: they stay when those are off. Inlined, it takes less than a look at whether the cell before had the same.
+/// The style of a cell; without colours, its attributes alone. Inlined: converting it takes less time than comparing it with that of the
+/// cell before.
 #[inline(always)]
 pub(super) fn style_of(cell: &buffer::Cell, colors_off: bool) -> Style {
     if colors_off {
@@ -76,7 +77,7 @@ const fn color_of(color: ratatui_core::style::Color) -> Color {
     }
 }
 
-/// Any of them, out of line: the two above are most.
+/// Converts every colour. Out of line: the two above are the most frequent.
 const fn any_color(color: ratatui_core::style::Color) -> Color {
     use ratatui_core::style::Color as Theirs;
     match color {

@@ -26,9 +26,9 @@ pub struct Options {
     pub(crate) record_written: bool,
     pub(crate) fewest_bytes: bool,
     pub(crate) exchange_half_blocks: bool,
-    /// The terminal shows an empty alternate screen of ours, which may be scribbled on.
+    /// The alternate screen is on and empty, and all of it may be drawn on.
     pub(crate) owns_screen: bool,
-    /// The terminal shows its main screen, for sure.
+    /// The main screen is on.
     pub(crate) main_screen: bool,
 }
 
@@ -45,7 +45,7 @@ pub enum Target {
 }
 
 impl Target {
-    /// A descriptor of our own on it.
+    /// Opens the terminal by a descriptor of our own.
     pub(crate) fn open(self) -> io::Result<sys::Terminal> {
         match self {
             Self::Stdout => {

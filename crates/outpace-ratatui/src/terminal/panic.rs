@@ -1,5 +1,5 @@
-//! The hook for panics: the terminal is given back before the panic is reported. Drawing is an error from then on, and many a program
-//! ends by that error. So drawing, giving the terminal back, and the end of `run` wait until the panic has been reported.
+//! The hook for panics: the terminal is given back before the panic is reported. Drawing is an error from then on, and many programs
+//! end with that error. So drawing, giving the terminal back, and the end of `run` wait until the panic has been reported.
 
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, Once, PoisonError};
@@ -38,7 +38,7 @@ impl Drop for Report {
     }
 }
 
-/// Gives the terminal back when a thread panics, before the hook that is there now is run.
+/// Gives the terminal back when a thread panics, before the present hook runs.
 pub(super) fn give_back_first() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

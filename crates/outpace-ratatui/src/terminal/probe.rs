@@ -1,5 +1,5 @@
-//! The terminal's capabilities, known by its name and the variables it sets; an unknown terminal has the least. And the question
-//! for its cursor.
+//! The terminal's capabilities, known by its name and the variables it sets; an unknown terminal has the least. Asks for its
+//! cursor, too.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::time::{Duration, Instant};
@@ -13,29 +13,17 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to wait for a terminal to read before it is left.
 pub(crate) const LEAVE_LIMIT: Duration = Duration::from_millis(450);
 
-/// Capabilities and cursor of a terminal.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Findings {
-    pub(crate) capabilities: Capabilities,
-    /// Column and row.
-    pub(crate) cursor: Option<(u16, u16)>,
-}
-
 /// Finds the terminal's capabilities by its name and the variables it sets. It is not asked: answers come through the input, whose
 /// keys belong to the application, and bytes that are read there cannot be given back.
-pub(crate) fn find_out(terminal: &sys::Terminal, options: &Options) -> Findings {
-    let mut findings = Findings {
-        capabilities: Capabilities::basic(),
-        cursor: None,
-    };
-    if let Some(capabilities) = options.capabilities {
-        findings.capabilities = capabilities;
-        return findings;
-    }
-    findings.capabilities = by_environment(|name| std::env::var(name).unwrap_or_default());
-    findings.capabilities.synchronized &= terminal.is_terminal();
-    findings.capabilities.alternate_screen = !options.main_screen;
-    findings
+pub(crate) fn find_capabilities(terminal: &sys::Terminal, options: &Options) -> Capabilities {
+    options.capabilities.unwrap_or_else(|| {
+        let found = by_environment(|name| std::env::var(name).unwrap_or_default());
+        Capabilities {
+            synchronized: found.synchronized && terminal.is_terminal(),
+            alternate_screen: !options.main_screen,
+            ..found
+        }
+    })
 }
 
 /// The capabilities of terminals by the variables they set.
@@ -152,7 +140,7 @@ fn cursor_reply(input: &[u8]) -> Option<(u16, u16)> {
     replies.filter_map(place).last()
 }
 
-/// Asks on a terminal that crossterm does not read from, in raw mode meanwhile.
+/// A question to a terminal that crossterm does not read from. Raw mode is on meanwhile.
 struct Conversation {
     output: sys::Terminal,
     input: sys::Terminal,
@@ -204,7 +192,7 @@ impl Conversation {
 
 impl Drop for Conversation {
     fn drop(&mut self) {
-        // Needed after an error only, which is reported already.
+        // The modes are left to restore only after an error, which is reported already.
         let _ = self.end();
     }
 }

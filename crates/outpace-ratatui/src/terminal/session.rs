@@ -1,7 +1,7 @@
 //! The terminal while it is taken over: raw mode, alternate screen, Ctrl-Z.
 //!
-//! One session at a time is remembered for the whole process, so that ending it needs no terminal in hand: the panic
-//! hook ends it, when the terminal that draws may be anywhere up the stack.
+//! The process remembers its session, one at a time, so that the panic hook can end it: the hook has no access to the `Terminal`, which
+//! may be anywhere up the stack.
 
 use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,13 +10,21 @@ use super::probe::LEAVE_LIMIT;
 use crate::present::Closer;
 use crate::sys;
 
-/// Turns the alternate screen on. The presenter writes it, before its first frame: on a terminal that does not read it waits with that.
+/// Turns the alternate screen on. The presenter writes it before the first frame, so that opening waits for no terminal.
 pub(super) const ENTER: &[u8] = b"\x1b[?1049h";
 /// Ends margins, style and hiding of the cursor, whatever was on. A synchronized update that was cut off
 /// ends by itself, after a moment; kitty logs a complaint about ending one that is not on.
 const LEAVE: &str = "\x1b[r\x1b[m\x1b[?25h\x1b[?1049l";
 /// The same for the main screen, where resetting the margins would move the cursor.
 const LEAVE_INLINE: &str = "\x1b[m\x1b[?25h";
+
+/// The bytes that leave a session's screen.
+const fn leave(alternate_screen: bool) -> &'static str {
+    match alternate_screen {
+        true => LEAVE,
+        false => LEAVE_INLINE,
+    }
+}
 
 struct Session {
     terminal: sys::Terminal,
@@ -62,14 +70,14 @@ pub(super) fn suspend() -> io::Result<()> {
         }
     };
     if let Some(closer) = closer {
-        closer.settle(LEAVE_LIMIT);
+        closer.wait_until_shown(LEAVE_LIMIT);
     }
     sys::stop();
     Ok(())
 }
 
-/// While the terminal still begins a line where a line ends.
-fn write_what_was_printed() {
+/// Writes text that was printed before. To be called outside of raw mode, in which a line feed does not return to the first column.
+fn flush_printed() {
     // An error is reported by the next print.
     let _ = io::stdout().flush();
     #[cfg(feature = "outpace")]
@@ -81,11 +89,6 @@ fn write_what_was_printed() {
 impl Session {
     fn begin(terminal: sys::Terminal, alternate_screen: bool) -> io::Result<Self> {
         let input = sys::readable_twin(&terminal)?;
-        let leave = if alternate_screen {
-            LEAVE
-        } else {
-            LEAVE_INLINE
-        };
         let no_terminal = |error: io::Error| {
             let advice = "draw on Target::Tty to reach the one the program was started from";
             io::Error::new(
@@ -93,8 +96,8 @@ impl Session {
                 format!("this is no terminal ({error}); {advice}"),
             )
         };
-        sys::catch_stops(&terminal, leave).map_err(no_terminal)?;
-        write_what_was_printed();
+        sys::catch_stops(&terminal, leave(alternate_screen)).map_err(no_terminal)?;
+        flush_printed();
         let modes = sys::make_raw(&input).map_err(no_terminal)?;
         Ok(Self {
             terminal,
@@ -110,11 +113,6 @@ impl Session {
             .as_ref()
             .and_then(|closer| closer.close(LEAVE_LIMIT, reason.to_owned()));
         sys::ignore_stops();
-        let leave = if self.alternate_screen {
-            LEAVE
-        } else {
-            LEAVE_INLINE
-        };
         let stalled = given_up.is_some() || !sys::wait_writable(&self.terminal, Some(LEAVE_LIMIT))?;
         let written = if stalled {
             let what = given_up.unwrap_or_else(|| "leaving its screen".into());
@@ -123,7 +121,7 @@ impl Session {
                 format!("the terminal does not read; given up: {what}"),
             ))
         } else {
-            (&self.terminal).write_all(leave.as_bytes())
+            (&self.terminal).write_all(leave(self.alternate_screen).as_bytes())
         };
         sys::restore_modes(&sys::readable_twin(&self.terminal)?, &self.modes)?;
         written

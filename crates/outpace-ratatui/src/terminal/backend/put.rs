@@ -10,8 +10,8 @@ use crate::model::{Screen, Style};
 use crate::terminal::cells::{narrow, style_of};
 
 /// The cells that belong to the application although ratatui never sent them. ratatui takes a viewport to be blank at first, and does
-/// not send those blanks. It does not tell the viewport's place either, but all cells that it sends lie in it, and so does the
-/// rectangle around them.
+/// not send those blanks. It does not tell the viewport's place either. But all cells that it sends lie in the viewport, and so does
+/// the rectangle around them.
 pub(super) enum Claimed {
     /// The whole screen was cleared.
     Everything,
@@ -22,6 +22,14 @@ pub(super) enum Claimed {
     },
     /// None: an inline viewport clears its rows.
     Nothing,
+}
+
+impl Claimed {
+    /// No cell has been drawn yet.
+    pub(super) const EMPTY_RECTANGLE: Self = Self::Rectangle {
+        columns: 0..0,
+        rows: 0..0,
+    };
 }
 
 impl OutpaceBackend {
@@ -103,14 +111,14 @@ impl OutpaceBackend {
         }
     }
 
-    /// Draws cells again that ratatui has sent before. It does so only after its last frame has been forgotten, as an application
-    /// has it do after output of others: by `Terminal::swap_buffers`, if not by `clear`.
+    /// Draws cells again that ratatui has sent before. ratatui sends a cell again only after the application had it forget its last
+    /// frame, by `Terminal::swap_buffers` or `clear`: as after output of other programs.
     #[cold]
     fn sent_again(&mut self, cells: Range<usize>) {
         self.damage.cells(cells.start, cells.end);
     }
 
-    /// Keeps in mind which cells the symbol of a cell sticks out into. A blank in such a cell is printed whenever it is put, and in its own
+    /// Notes which cells the symbol of a cell sticks out into. A blank in such a cell is printed whenever it is put, and in its own
     /// style, as by crossterm's backend.
     #[inline]
     fn put_overhang(&mut self, at: usize, is_space: bool, style: Style) {

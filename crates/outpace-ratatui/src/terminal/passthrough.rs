@@ -1,19 +1,19 @@
 //! Bytes that the application writes itself, between the frames. crossterm sends a command in several writes. It is passed on when
-//! it is whole: no frame comes into the middle of it, and a switch of the screen is noticed first.
+//! it is whole, so that no frame comes into the middle of it. A switch of the screen is noticed before.
 
 /// The application's own bytes, until the sequence that they begin is whole.
 #[derive(Default)]
-pub(super) struct Foreign {
+pub(super) struct Passthrough {
     held: Vec<u8>,
     within: Within,
 }
 
-/// A longer sequence goes on in pieces, as it comes.
+/// A longer sequence is passed on in pieces, as it comes.
 const LONGEST: usize = 64 << 10;
 
 const ESC: u8 = 0x1b;
 
-/// Where a terminal that has read so far stands (ECMA-48, and xterm's ctlseqs).
+/// The state of a terminal's parser behind the bytes so far (ECMA-48, and xterm's ctlseqs).
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Within {
     #[default]
@@ -21,7 +21,7 @@ enum Within {
     Escape,
     EscapeIntermediate,
     ControlSequence,
-    /// Of an operating system command, a device control string and their like.
+    /// Within an operating system command, a device control string or the like.
     ControlString,
     ControlStringEscape,
 }
@@ -47,7 +47,7 @@ impl Within {
     }
 }
 
-impl Foreign {
+impl Passthrough {
     /// Takes bytes. Returns those that may be passed on, and the last switch of the alternate screen among them, if any.
     pub(super) fn take(&mut self, bytes: &[u8]) -> (Vec<u8>, Option<bool>) {
         let known = self.held.len();
@@ -121,26 +121,29 @@ mod tests {
     fn a_sequence_goes_on_whole_however_it_is_cut() {
         for (bytes, wanted) in SEQUENCES {
             for cut in 0..=bytes.len() {
-                let mut foreign = Foreign::default();
-                let (mut passed, first) = foreign.take(&bytes[..cut]);
+                let mut passthrough = Passthrough::default();
+                let (mut passed, first) = passthrough.take(&bytes[..cut]);
                 // The bytes that were passed on do not end within a sequence.
-                let mut other = Foreign::default();
+                let mut other = Passthrough::default();
                 assert_eq!(other.take(&passed), (passed.clone(), first));
-                let (more, second) = foreign.take(&bytes[cut..]);
+                let (more, second) = passthrough.take(&bytes[cut..]);
                 passed.extend(more);
                 assert_eq!((&*passed, second.or(first)), (bytes, wanted), "at {cut}");
-                assert_eq!(foreign.rest(), b"");
+                assert_eq!(passthrough.rest(), b"");
             }
         }
     }
 
     #[test]
     fn a_sequence_without_an_end_is_not_kept_for_ever() {
-        let mut foreign = Foreign::default();
-        assert_eq!(foreign.take(b"text\x1b]52;c;").0, b"text");
+        let mut passthrough = Passthrough::default();
+        assert_eq!(passthrough.take(b"text\x1b]52;c;").0, b"text");
         let long = vec![b'a'; LONGEST];
-        assert_eq!(foreign.take(&long).0.len(), LONGEST + b"\x1b]52;c;".len());
-        assert_eq!(foreign.take(b"a").0, b"");
-        assert_eq!(foreign.rest(), b"a");
+        assert_eq!(
+            passthrough.take(&long).0.len(),
+            LONGEST + b"\x1b]52;c;".len()
+        );
+        assert_eq!(passthrough.take(b"a").0, b"");
+        assert_eq!(passthrough.rest(), b"a");
     }
 }
