@@ -38,7 +38,7 @@ pub(crate) enum Scrolling {
 }
 
 impl Scrolling {
-    /// The bytes that draw the screen and then scroll it, which is done to `screen`, too.
+    /// The bytes that draw the screen and then scroll it. Scrolls `screen`, too.
     fn apply<'a>(self, renderer: &'a mut Renderer, screen: &mut Screen) -> &'a [u8] {
         self.draw_and_scroll(renderer, screen, None)
     }
@@ -85,7 +85,7 @@ impl Failure {
         }
     }
 
-    /// Of a thread that could not be started.
+    /// The failure of starting a thread.
     fn starting(error: &io::Error) -> Self {
         Self {
             kind: error.kind(),
@@ -98,7 +98,7 @@ impl Failure {
     }
 }
 
-/// Starts a thread to which no signal is delivered: they are the application's.
+/// Starts a thread with all signals blocked: they are the application's.
 fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     sys::without_signals(|| std::thread::Builder::new().name(name.into()).spawn(work))?;
     Ok(())

@@ -31,7 +31,7 @@ const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 /// Some terminals give up on a synchronized update that is longer than this.
 const MAX_SYNCHRONIZED: usize = (2 << 20) - 64;
-/// Terminals read at least so much at a time, so a frame that only prints needs no synchronizing.
+/// Terminals read at least this many bytes at a time, so a frame that only prints needs no synchronizing.
 const SMALL_FRAME: usize = 512;
 
 /// Draws screens with the fewest bytes it can find. Needs no terminal and no ratatui: it returns bytes.
@@ -52,7 +52,7 @@ pub struct Renderer {
     capabilities: Capabilities,
     /// The screen that the terminal shows.
     shown: Screen,
-    /// All of its cells are unknown.
+    /// All cells of `shown` are unknown.
     nothing_known: bool,
     /// The last frame's cursor, and the style beneath it. `None`: other output may have moved it.
     placed: Option<(Cursor, Option<Style>)>,

@@ -88,7 +88,7 @@ impl Attributes {
     pub const HIDDEN: Self = Self(1 << 7);
     /// Crossed out (SGR 9).
     pub const CROSSED_OUT: Self = Self(1 << 8);
-    /// Those that show on a blank.
+    /// The attributes that show on a blank.
     pub(crate) const VISIBLE_ON_BLANK: Self =
         Self(Self::UNDERLINED.0 | Self::REVERSED.0 | Self::CROSSED_OUT.0);
 
@@ -121,7 +121,7 @@ impl Attributes {
         Self(self.0 & other.0)
     }
 
-    /// Those that do not show on a blank, in 6 bits.
+    /// The attributes that do not show on a blank, in 6 bits.
     const fn hidden_on_blank(self) -> u32 {
         let bits = self.0 as u32;
         bits & 0b111 | bits >> 1 & 0b1_1000 | bits >> 2 & 0b10_0000

@@ -203,11 +203,6 @@ impl Screen {
         blanks.for_each(|cell| *cell = Cell::exact_space(style));
     }
 
-    /// Gives a blank a style that does not show on it.
-    pub(crate) fn dress_blank(&mut self, at: usize, style: Style) {
-        self.dress_blanks(at..at + 1, style);
-    }
-
     /// Blanks the rests of wide symbols around a cell of one column.
     #[cold]
     fn break_wide_around(&mut self, at: usize, y: u16) {

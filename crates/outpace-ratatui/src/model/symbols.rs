@@ -20,12 +20,12 @@ pub(crate) struct Symbols {
 pub(super) struct Entry {
     pub(super) text: Arc<str>,
     opaque: bool,
-    /// As many columns as a terminal might use that draws every `char` on its own, even combining ones.
+    /// The columns in a terminal that draws every `char` on its own, even combining ones.
     widest: u16,
 }
 
 impl Symbols {
-    /// When it holds so many, the table is rebuilt from the symbols still in use.
+    /// The most entries. Then the table is rebuilt from the symbols still in use.
     pub(super) const LIMIT: usize = 1 << 16;
 
     pub(super) fn intern(this: &mut Arc<Self>, text: &str) -> u32 {
@@ -85,8 +85,8 @@ pub(crate) fn is_narrow(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{2500}'..='\u{259f}') || trusted_width(c) == 1
 }
 
-/// The columns of a character on whose width terminals agree, 0 for all others. That is most of the
-/// lower planes but for emoji and what has an emoji form. Ambiguous widths (lines, blocks) are narrow
+/// The columns of a character on whose width terminals agree, 0 for all others. Terminals agree on most of the
+/// lower planes but for emoji and characters that have an emoji form. Ambiguous widths (lines, blocks) are narrow
 /// in every terminal that draws ratatui's borders.
 pub(crate) fn trusted_width(c: char) -> usize {
     match c {

@@ -13,7 +13,7 @@ use crate::sys::{self, Ending};
 /// A line that has not been extended for so long is printed: it may be complete.
 const PAUSE: Duration = Duration::from_millis(250);
 /// Where a change of size in the middle of a frame misplaces text ([`Reflow::Ahead`]), the live region is drawn no more often, so that
-/// the terminal is seldom a whole read behind, which is where it takes half a frame.
+/// the terminal is seldom a whole read behind: then it would take half a frame.
 const PACE: Duration = Duration::from_millis(16);
 
 #[derive(Default)]

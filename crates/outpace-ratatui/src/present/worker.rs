@@ -20,8 +20,8 @@ use crate::sys;
 
 /// So many bytes that must not be lost may wait. Then the application waits, too.
 const MOST_WAITING: usize = 16 << 20;
-/// With so many bytes waiting, the terminal has stalled: commands go before the frame that waits, which can still be
-/// replaced, instead of adding its bytes to theirs.
+/// With so many bytes waiting, the terminal has stalled: commands go before the frame that waits, so that a newer frame can still
+/// replace it.
 const STALLED: usize = 64 << 10;
 
 /// A frame that waits.

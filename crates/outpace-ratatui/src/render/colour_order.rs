@@ -30,7 +30,7 @@ const MOST_CELLS: usize = NONE as usize / 2;
 /// Finds orders; keeps the memory for it.
 #[derive(Debug, Default)]
 pub(super) struct ColourOrder {
-    /// Where the cells are that are to be drawn, from left to right.
+    /// The columns of the cells that are to be drawn, from left to right.
     columns: Vec<u16>,
     /// The nodes of each cell, one entry a colour: foreground and background.
     ends: Vec<u16>,
@@ -111,7 +111,7 @@ impl ColourOrder {
                 continue;
             }
             if cell.is_blank() && alike >= MOST_BLANKS {
-                // Those before it, too.
+                // Neither are the blanks before it drawn in another order.
                 while self
                     .columns
                     .last()
@@ -306,7 +306,7 @@ struct Nodes {
     count: u16,
 }
 
-/// Where a colour belongs in a table.
+/// The hash of a colour, for [`StampedTable`].
 const fn spread(key: u32) -> usize {
     (key.wrapping_mul(0x9E37_79B9) >> 12) as usize
 }

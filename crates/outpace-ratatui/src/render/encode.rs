@@ -373,7 +373,7 @@ impl Encoder {
         c
     }
 
-    /// Notes that so many columns have been drawn, the last of them in this style.
+    /// Notes that so many columns have been drawn, and the pen that the last of them has left.
     pub(crate) fn end_picture(&mut self, pen: Style, columns: u16) {
         self.pen = Some(pen);
         self.advance(columns);

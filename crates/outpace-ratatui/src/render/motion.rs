@@ -9,7 +9,7 @@ use crate::model::{Cell, Color, Screen};
 /// The most scrolls in a frame.
 const MAX_SCROLLS: usize = 8;
 
-/// The rows that so many line feeds from the cursor on push into the scrollback.
+/// The number of rows that `lines` line feeds from the cursor on push into the scrollback.
 pub(crate) fn overflow(screen: &Screen, lines: u16) -> u16 {
     let last = screen.height().saturating_sub(1);
     let down = screen.cursor.y.saturating_add(lines);

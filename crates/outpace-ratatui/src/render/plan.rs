@@ -33,7 +33,7 @@ pub(crate) struct Planner {
     changes: Vec<Option<u16>>,
     /// The price of drawing each row in place.
     prices: Vec<u32>,
-    /// Which rows must not move: they have cells that are to be left as they are, or symbols that stick out.
+    /// The rows that must not move: they have cells that are to be left as they are, or symbols that stick out.
     fixed: Vec<bool>,
     bands: Vec<(u64, u16)>,
     votes: Vec<u32>,
@@ -448,7 +448,7 @@ fn gram(digests: &[u64]) -> u64 {
     })
 }
 
-/// Where a digest belongs in a table.
+/// The hash of a digest, for [`StampedTable`].
 const fn spread(digest: u64) -> usize {
     (digest >> 32) as usize
 }

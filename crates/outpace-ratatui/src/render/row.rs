@@ -6,7 +6,7 @@ use crate::model::{
     Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, first_difference, is_narrow, trusted_width,
 };
 
-/// Where bytes are cheap, one row in so many is drawn in colour order: a part of the gain for a part of the time.
+/// Where bytes are cheap, one row in this many is drawn in colour order: a part of the gain for a part of the time.
 const SAMPLE: u16 = 5;
 
 impl Renderer {
@@ -479,7 +479,7 @@ impl Renderer {
     }
 }
 
-/// Where the run of equal blanks at the end of a row begins.
+/// The column at which the run of equal blanks at the end of a row begins.
 pub(super) fn blank_tail(row: &[Cell]) -> usize {
     match row.last() {
         Some(&last) if last.is_blank() => row

@@ -1,6 +1,6 @@
 //! Goes through the rows of a frame, in an order that saves changes of style.
 //!
-//! From top to bottom is the cheapest way to move. But in a table whose rows have one of two backgrounds in turn, every
+//! Motion is cheapest from top to bottom. But in a table whose rows have one of two backgrounds in turn, every
 //! row would begin with another background, at up to 17 bytes. Drawing the rows of one style before those of another
 //! costs a byte or two of motion a row.
 
@@ -19,9 +19,9 @@ const FEWEST: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     y: u16,
-    /// Where it differs first.
+    /// The first column that differs.
     first: u16,
-    /// The one style in which all of it is to be drawn.
+    /// The style of all cells that differ.
     style: Style,
 }
 

@@ -1,7 +1,7 @@
 //! Styles to bytes: the parameters of "select graphic rendition" (SGR, ECMA-48), which take most bytes of a picture.
 //!
-//! Numbers come from a table and are copied as words of a fixed size, of which the length counts only a
-//! part: what is past it is overwritten by the next.
+//! Numbers come from a table and are copied as words of a fixed size. The length counts only a part of
+//! each: the next word overwrites the rest.
 
 use crate::model::{Attributes, Color, ColorKind, Style};
 
@@ -204,8 +204,8 @@ fn append<const N: usize>(out: &mut Vec<u8>, bytes: &[u8; N], len: usize) {
     out.truncate(start + len);
 }
 
-/// Appends up to two 24-bit colours, `None` where the pen has the right one, and a symbol of three bytes:
-/// what one cell of a picture in half blocks costs.
+/// Appends a cell of a picture in half blocks: up to two 24-bit colours, `None` where the pen has the right one, and a symbol of
+/// three bytes.
 #[inline]
 pub(super) fn write_picture_cell(
     out: &mut Vec<u8>,

@@ -99,7 +99,7 @@ impl Drop for Writing {
     }
 }
 
-/// Where this thread keeps `errno`.
+/// The address of this thread's `errno`.
 ///
 /// # Safety
 /// None but those of the pointer: it is valid in this thread.

@@ -131,7 +131,7 @@ pub(crate) fn open(terminal: impl AsFd) -> io::Result<Terminal> {
     Ok(File::from(terminal.as_fd().try_clone_to_owned()?))
 }
 
-/// The same terminal by a file description of its own, writes to which do not block; other descriptors of the terminal go on
+/// Opens the same terminal by a file description of its own, on which writes do not block; other descriptors of the terminal go on
 /// blocking. `None`: the system cannot open one, or the process may not.
 pub(crate) fn reopen_nonblocking(terminal: &Terminal) -> Option<Terminal> {
     use rustix::fs::{Mode, OFlags, open};

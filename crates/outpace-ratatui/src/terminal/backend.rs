@@ -90,7 +90,7 @@ pub struct OutpaceBackend {
     beyond: Option<Screen>,
     /// The size has changed since the last flush: ratatui clears, and draws everything again.
     resized: bool,
-    /// Some cell held escape sequences, perhaps a picture: what ratatui sends is drawn, changed or not.
+    /// Some cell held escape sequences, perhaps a picture: all cells that ratatui sends are drawn, changed or not.
     opaque_seen: bool,
     frames_drawn: u64,
     time_in_draw: Duration,
@@ -304,8 +304,8 @@ impl OutpaceBackend {
     }
 
     /// Draws everything again with the next flush: call it after another program wrote to the terminal, and
-    /// when an event says that the size has changed: some terminals (kitty, while its window opens) lose what
-    /// they show even if the size is the same in the end.
+    /// when an event says that the size has changed: some terminals (kitty, while its window opens) lose their
+    /// contents even if the size is the same in the end.
     ///
     /// A viewport that seems to be a fullscreen one, since the size was asked for before each frame, gets all of the
     /// screen blanked first.

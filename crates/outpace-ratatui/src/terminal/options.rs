@@ -93,7 +93,7 @@ impl Options {
     }
 
     /// Draws `▄` as `▀` with its colours exchanged, `█` as a space on another background, and the other way round, where
-    /// that saves bytes: 0.06 of the bytes of a picture in half blocks. Without it (the default) each cell is drawn by the
+    /// that saves bytes: 6% of those of a picture in half blocks. Without it (the default) each cell is drawn by the
     /// symbol that was asked for. In a terminal whose font divides the two halves elsewhere (xterm) seams shift by a
     /// pixel, and text that is copied from such cells is another.
     ///

@@ -52,7 +52,7 @@ impl Passthrough {
     pub(super) fn take(&mut self, bytes: &[u8]) -> (Vec<u8>, Option<bool>) {
         let known = self.held.len();
         self.held.extend_from_slice(bytes);
-        // Where the pending sequence begins.
+        // The index at which the pending sequence begins.
         let mut start = 0;
         let mut switch = None;
         for (at, &byte) in self.held.iter().enumerate().skip(known) {

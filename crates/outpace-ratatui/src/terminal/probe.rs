@@ -197,7 +197,7 @@ impl Drop for Conversation {
     }
 }
 
-/// Where the cursor is: column and row. Waits a second for a terminal that does not read, and one or two for its answer.
+/// Asks for the cursor's column and row. Waits a second for a terminal that does not read, and one or two for its answer.
 pub(crate) fn ask_for_cursor(terminal: &sys::Terminal) -> io::Result<(u16, u16)> {
     if !terminal.is_terminal() {
         return Err(io::Error::other("this is no terminal, so it has no cursor"));

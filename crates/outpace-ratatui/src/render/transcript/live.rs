@@ -156,7 +156,7 @@ impl TranscriptRenderer {
                 continue;
             }
             if x >= tail && cell == Cell::BLANK {
-                // From the first of them: blanks that were printed would count as text when the row is reflowed.
+                // Erased from the first blank on: blanks that were printed would count as text when the row is reflowed.
                 self.go_to_column(tail as u16);
                 self.set_plain_pen();
                 self.encoder.text("\x1b[K");

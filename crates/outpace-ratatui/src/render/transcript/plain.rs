@@ -2,7 +2,7 @@
 
 use super::{Addition, Glyph};
 
-/// Where the text is.
+/// The state of the text so far.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
     in_line: bool,
@@ -11,7 +11,7 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// Writes what adds to the transcript. The line feed of the last line comes [later](Self::end_line).
+    /// Writes additions to the transcript. The line feed of the last line comes [later](Self::end_line).
     pub(super) fn render(&mut self, additions: &[Addition], out: &mut Vec<u8>) {
         for addition in additions {
             match addition {

@@ -125,7 +125,7 @@ impl OutpaceBackend {
         let cell = self.screen.cells()[at];
         if cell.is_blank() {
             if is_space && self.blanks.is_overhung(at) {
-                self.screen.dress_blank(at, style);
+                self.screen.dress_blanks(at..at + 1, style);
                 self.damage.cells(at, at + 1);
             }
             return;
