@@ -119,10 +119,13 @@ impl Relays {
         self.running == 0
     }
 
-    /// Waits until the relays are done, at most for `limit`.
-    fn complete(&mut self, limit: Duration) {
-        let began = Instant::now();
-        while !self.are_done() && began.elapsed() < limit {
+    /// Waits until the relays are done, unless the file has been given no bytes for `limit`.
+    fn complete(&mut self, tee: &Tee, limit: Duration) {
+        let (mut last, mut bytes) = (Instant::now(), tee.bytes());
+        while !self.are_done() && last.elapsed() < limit {
+            if std::mem::replace(&mut bytes, tee.bytes()) != bytes {
+                last = Instant::now();
+            }
             let _ = poll(
                 &mut [PollFd::new(&self.done, PollFlags::IN)],
                 Some(&INTERVAL),
@@ -177,7 +180,7 @@ fn is_hangup(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EIO)
 }
 
-/// The longest that `--tee` takes for the rest, when that is not shown any more.
+/// The longest that `--tee` waits for more of the rest, when that is not shown any more.
 const LAST_READ: Duration = Duration::from_secs(2);
 
 /// How often progress is shown.
@@ -300,8 +303,8 @@ pub(super) fn finish(
         }
         terminal.restore();
     }
-    if skipped.is_some() && tee.is_some() {
-        relays.complete(LAST_READ);
+    if let Some(tee) = tee.filter(|_| skipped.is_some()) {
+        relays.complete(tee, LAST_READ);
     }
     relays.display.store(counters::of_all(&relays.outlets));
     // A signal that ends processes that outlive the program is not reported, as without `run`.

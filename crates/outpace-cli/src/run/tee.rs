@@ -5,12 +5,15 @@ use crate::user::output;
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// The file, until writing to it has failed.
 pub(super) struct Tee {
     path: PathBuf,
     file: Mutex<Option<File>>,
+    /// Counts the bytes that it was given.
+    bytes: AtomicU64,
 }
 
 impl Tee {
@@ -18,11 +21,13 @@ impl Tee {
         Ok(Self {
             path: path.to_owned(),
             file: Mutex::new(Some(output::create(path)?)),
+            bytes: AtomicU64::new(0),
         })
     }
 
     /// Appends bytes. The first failure is reported, and ends the file; the program's output goes on.
     pub(super) fn write(&self, bytes: &[u8]) {
+        self.bytes.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(open) = file.as_mut() else { return };
         if let Err(error) = open.write_all(bytes) {
@@ -32,6 +37,10 @@ impl Tee {
                 .remedy("the file ends here; the output itself goes on");
             failure.report_on_terminal();
         }
+    }
+
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
     }
 
     pub(super) fn path(&self) -> &Path {
