@@ -19,10 +19,12 @@ fn main() {
 }
 
 /// It has no C library of its own, and calls its own functions even where a library that is loaded before it has some of
-/// these names, too (`-Bsymbolic`).
-const FLAGS: &str = "--edition=2024 --crate-type=cdylib --crate-name=outpace_shim -Cpanic=abort -Copt-level=3 \
-    -Cstrip=symbols -Ctarget-feature=-crt-static -Clink-arg=-nostdlib -Clink-arg=-nostartfiles -Clink-arg=-Wl,-z,now \
-    -Clink-arg=-Wl,-Bsymbolic";
+/// these names, too (`-Bsymbolic`). Its constructor comes first, so with glibc no other one sees its variables (`initfirst`). Its
+/// pointers to functions are written to anyhow (`norelro`). It is small, because each program that is given it has to wait for its
+/// loading.
+const FLAGS: &str = "--edition=2024 --crate-type=cdylib --crate-name=outpace_shim -Cpanic=abort -Copt-level=s \
+    -Clto=fat -Ccodegen-units=1 -Cstrip=symbols -Ctarget-feature=-crt-static -Clink-arg=-nostdlib -Clink-arg=-nostartfiles \
+    -Clink-arg=-Wl,-z,now -Clink-arg=-Wl,-z,norelro -Clink-arg=-Wl,-z,initfirst -Clink-arg=-Wl,-Bsymbolic";
 
 fn build(output: &PathBuf) -> Result<(), String> {
     let processor = variable("CARGO_CFG_TARGET_ARCH");

@@ -80,6 +80,11 @@ pub const NO_PLACE: u32 = 9;
 /// No process has come.
 pub const NEVER_USED: u32 = 10;
 
+pub const UNDECIDED: u32 = 0;
+pub const GIVEN: u32 = 1;
+pub const WITHHELD: u32 = 2;
+pub const NOT_STARTED: u32 = 3;
+
 /// The start of the shared memory; the bytes follow at [`DATA`].
 #[repr(C)]
 pub struct Header {
@@ -107,6 +112,11 @@ pub struct Header {
     pub codes: AtomicU32,
     /// Counts the programs that are being started with the shim and have not opened its files yet.
     pub starting: AtomicU32,
+    /// Counts the members' places that were ever taken.
+    pub places: AtomicU32,
+    /// Whether the program is given the shim: [`UNDECIDED`], while it is being started, and then [`GIVEN`], [`WITHHELD`], or
+    /// [`NOT_STARTED`].
+    pub decision: AtomicU32,
     pub state: AtomicU64,
     // Writers change `lock` and `head`; `run` changes the fields behind them.
     pub lock: CacheLine<AtomicU64>,

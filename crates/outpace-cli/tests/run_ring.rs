@@ -58,6 +58,8 @@ impl Memory {
                 unseen: word(0),
                 codes: word(0),
                 starting: word(0),
+                places: word(0),
+                decision: word(ring::UNDECIDED),
                 state: long(OPEN),
                 lock: CacheLine(long(0)),
                 head: Head(

@@ -225,15 +225,31 @@ impl Run {
         self.is_lossy().then(memory)
     }
 
-    /// The shim of a program on a terminal or a pipe, or the reason why it has none.
+    /// The shim for a program on a terminal or a pipe, before it is [decided](Self::decide_on) whether the program gets it; or the
+    /// reason why not.
     fn shim(&self, terminal: &OwnedFd) -> Result<Result<Arc<Shim>, String>, Failure> {
-        let shim = match self.shim {
+        self.unless_refused(match self.shim {
             When::Never => Err("--shim never".to_owned()),
             When::Auto if cfg!(target_arch = "aarch64") => {
                 Err("on aarch64 it was tried in an emulator only (--shim always)".to_owned())
             }
-            When::Auto | When::Always => Shim::prepare(&self.command[0], terminal).map(Arc::new),
-        };
+            When::Auto | When::Always => Shim::reserve(terminal).map(Arc::new),
+        })
+    }
+
+    /// Decides whether the program, which is being started, gets the shim.
+    fn decide_on(
+        &self,
+        shim: Result<Arc<Shim>, String>,
+    ) -> Result<Result<Arc<Shim>, String>, Failure> {
+        let must = self.shim == When::Always;
+        self.unless_refused(shim.and_then(|shim| {
+            shim.decide(&self.command[0], must)?;
+            Ok(shim)
+        }))
+    }
+
+    fn unless_refused<T>(&self, shim: Result<T, String>) -> Result<Result<T, String>, Failure> {
         match shim {
             Err(reason) if self.shim == When::Always => Err(no_shim(reason)),
             shim => Ok(shim),

@@ -279,6 +279,7 @@ fn lead(
         }
         Ok(program) => {
             let _ = telling.write_all(&News::Started(program).to_bytes());
+            let shim = shim.filter(|shim| shim.is_given());
             // The session ends with its leader, which must not happen before `outpace` has read everything.
             let mut orders = Orders {
                 program,
@@ -539,10 +540,6 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     rustix::process::ioctl_tiocsctty(terminal)?;
     let mut command = command(start.words, start.standard);
     command.process_group(0);
-    if let Some(shim) = start.shim {
-        // SAFETY: this process has one thread.
-        unsafe { shim.give_to(&mut command) };
-    }
     let descriptor = terminal.as_raw_fd();
     let to_foreground = move || {
         // SAFETY: all of these may be called between fork and exec, and no memory is involved. A process in the
@@ -579,6 +576,10 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     };
     // SAFETY: the same.
     unsafe { command.pre_exec(tell) };
+    if let Some(shim) = start.shim {
+        // SAFETY: this process has one thread.
+        unsafe { shim.give_to(&mut command) };
+    }
     let program = command.spawn()?.id() as i32;
     drop(command);
     // The leader also moves the terminal while it is in the background itself.

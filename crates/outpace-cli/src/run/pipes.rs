@@ -80,14 +80,14 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     .map_err(failed)?;
     let shim = served
         .as_ref()
-        .map(|(pipe, _)| run.shim(pipe))
+        .map(|(pipe, _)| run.shim(pipe).and_then(|shim| run.decide_on(shim)))
         .transpose()?;
     let mut command = monitor::command(&run.command, standard);
     if let Some(Ok(shim)) = &shim {
         // SAFETY: no thread has been started yet, not even a relay's.
         #[allow(unsafe_code)]
         unsafe {
-            shim.give_to(&mut command);
+            Arc::clone(shim).give_to(&mut command);
         }
     }
     let program = command.spawn();

@@ -116,16 +116,18 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         conversation,
         relay: Weak::clone(&relay),
         lost: None,
-        shim: shim
-            .as_ref()
-            .ok()
-            .map(|shim| (Arc::clone(shim), Some((theirs, relay)))),
+        shim: None,
         size,
         is_in_background,
         was_in_background: false,
     };
-    let ending = match session.supervise() {
-        Ok(ending) => ending,
+    let supervised = run.decide_on(shim).and_then(|shim| {
+        let way = (theirs, relay);
+        session.shim = shim.as_ref().ok().map(|shim| (Arc::clone(shim), Some(way)));
+        Ok((session.supervise()?, shim))
+    });
+    let (ending, shim) = match supervised {
+        Ok(supervised) => supervised,
         Err(failure) => {
             session.leave_terminal();
             return Err(failure);
@@ -167,7 +169,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         failure.report_on_terminal();
     }
     match &shim {
-        Ok(shim) => shim.describe().iter().for_each(|what| run.say(what)),
+        // A look at all of the memory takes as long as a small program's part in it.
+        Ok(shim) if run.verbose => shim.describe().iter().for_each(|what| run.say(what)),
+        Ok(_) => {}
         Err(reason) => run.say(format_args!("no shim: {reason}")),
     }
     Ok(finished?.repeat())

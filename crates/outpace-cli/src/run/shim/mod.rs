@@ -38,9 +38,9 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::termios::LocalModes;
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString, c_void};
+use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_void};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -149,6 +149,62 @@ impl Way {
     }
 }
 
+unsafe extern "C" {
+    static mut environ: *const *const c_char;
+}
+
+/// The environment of this process with other variables.
+struct Environment {
+    /// Pointers to the variables, and null.
+    variables: Vec<*const c_char>,
+    /// The other variables, to which some point.
+    _others: [CString; 2],
+}
+
+// SAFETY: the variables are read only, by the child of a process with one thread.
+unsafe impl Send for Environment {}
+// SAFETY: the same.
+unsafe impl Sync for Environment {}
+
+impl Environment {
+    /// Each variable, by its name and `=`, takes the place of one of that name, or is the last.
+    fn with(others: [(&[u8], OsString); 2]) -> Self {
+        let mut variables = Vec::new();
+        // SAFETY: this process has one thread, which does not change its environment meanwhile.
+        unsafe {
+            let mut at = environ;
+            while !at.is_null() && !(*at).is_null() {
+                variables.push(*at);
+                at = at.add(1);
+            }
+        }
+        let others = others.map(|(name, value)| {
+            let text = [name, value.as_encoded_bytes()].concat();
+            let text = CString::new(text).expect("the environment has no NUL");
+            // SAFETY: a variable ends with a NUL.
+            let is_it = |variable: &*const c_char| unsafe {
+                CStr::from_ptr(*variable).to_bytes().starts_with(name)
+            };
+            match variables.iter().position(is_it) {
+                Some(place) => variables[place] = text.as_ptr(),
+                None => variables.push(text.as_ptr()),
+            }
+            text
+        });
+        variables.push(ptr::null());
+        Self {
+            variables,
+            _others: others,
+        }
+    }
+
+    /// Makes it the environment of this process, which must have one thread, and become another program before it ends.
+    fn enter(&self) {
+        // SAFETY: the caller's; the variables stay until then.
+        unsafe { environ = self.variables.as_ptr() };
+    }
+}
+
 /// The shared memory, mapped.
 struct Memory(NonNull<Header>);
 
@@ -206,24 +262,20 @@ impl Drop for Memory {
 }
 
 impl Shim {
-    /// Makes the shim for a command on this terminal or pipe, and for the programs that it starts or becomes. An error is the reason why
-    /// there is none.
-    pub(super) fn prepare(command: &OsStr, terminal: &OwnedFd) -> Result<Self, String> {
+    /// Makes the memory of a program on this terminal or pipe, and of the programs that it starts or becomes. An error is the reason
+    /// why they get no shim. The program's process waits for a [decision](Self::decide).
+    pub(super) fn reserve(terminal: &OwnedFd) -> Result<Self, String> {
         if LIBRARY.is_empty() {
             return Err("this outpace was built without it".to_owned());
         }
-        if let Some(refusal) = program::refusal(command) {
-            return Err(refusal);
-        }
-        let others = program::preloaded()?;
         if stops_writers(terminal) {
             return Err("the terminal stops jobs in the background that write (tostop)".to_owned());
         }
-        Self::make(terminal, others).map_err(|error| error.to_string())
+        Self::make(terminal).map_err(|error| error.to_string())
     }
 
-    fn make(terminal: &OwnedFd, others: Option<OsString>) -> io::Result<Self> {
-        let library = sealed_library()?;
+    fn make(terminal: &OwnedFd) -> io::Result<Self> {
+        let library = memory_file("outpace-shim")?;
         let ring = memory_file("outpace-ring")?;
         ftruncate(&ring, ring::SIZE as u64)?;
         fcntl_add_seals(&ring, SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL)?;
@@ -237,39 +289,63 @@ impl Shim {
         let inode = |file: &OwnedFd| rustix::fs::fstat(file).map(|stat| stat.st_ino);
         header.ring.store(inode(&ring)?, Ordering::Relaxed);
         header.library.store(inode(&library)?, Ordering::Relaxed);
+        header.magic.store(ring::MAGIC, Ordering::Release);
+        Ok(Self {
+            memory,
+            library,
+            ring,
+            finishing: AtomicBool::new(false),
+            others: std::env::var_os("LD_PRELOAD"),
+            processes: Mutex::new(None),
+            libraries: Mutex::default(),
+            checked: Mutex::default(),
+            way: Mutex::new(None),
+        })
+    }
+
+    /// Decides whether this command gets the shim, while the leader of the session begins; an error is the reason why not. If it
+    /// `must` have it, it is not started without.
+    pub(super) fn decide(&self, command: &OsStr, must: bool) -> Result<(), String> {
+        let result = self.complete(command);
+        let header = self.memory.header();
+        let decision = match result {
+            Ok(()) => ring::GIVEN,
+            Err(_) if must => ring::NOT_STARTED,
+            Err(_) => ring::WITHHELD,
+        };
+        header.decision.store(decision, Ordering::Release);
+        wake(&header.decision, 1);
+        result
+    }
+
+    fn complete(&self, command: &OsStr) -> Result<(), String> {
+        if let Some(refusal) = program::refusal(command) {
+            return Err(refusal);
+        }
+        program::check_preloaded(self.others.as_deref().unwrap_or_default())?;
+        self.fill_in().map_err(|error| error.to_string())
+    }
+
+    fn fill_in(&self) -> io::Result<()> {
+        seal_library(&self.library)?;
+        let header = self.memory.header();
         let capabilities = rustix::thread::capabilities(None)?.permitted;
         header
             .capabilities
             .store(capabilities.bits(), Ordering::Relaxed);
         let namespace = std::fs::metadata("/proc/self/ns/pid")?;
         header.namespace.store(namespace.ino(), Ordering::Relaxed);
-        header.magic.store(ring::MAGIC, Ordering::Release);
-        let shim = Self {
-            memory,
-            library,
-            ring,
-            finishing: AtomicBool::new(false),
-            others,
-            processes: Mutex::new(None),
-            libraries: Mutex::default(),
-            checked: Mutex::default(),
-            way: Mutex::new(None),
-        };
         // If the path cannot be opened, the loader would complain on the program's stderr.
-        File::open(shim.path(&shim.library))?;
-        Ok(shim)
+        File::open(self.path(&self.library))?;
+        Ok(())
     }
 
     fn path(&self, file: &OwnedFd) -> OsString {
         format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into()
     }
 
-    /// Gives the shim to a command, by variables in its environment, which the shim takes out again.
-    ///
-    /// # Safety
-    ///
-    /// This process has one thread.
-    pub(super) unsafe fn give_to(self: &Arc<Self>, command: &mut Command) {
+    /// The environment of a program that is given the shim, which takes its variables out again.
+    fn environment(&self) -> Environment {
         let own = self.path(&self.library);
         let preload = match self.others.clone() {
             Some(mut others) => {
@@ -279,24 +355,57 @@ impl Shim {
             }
             None => own,
         };
-        let variables = [
-            ("LD_PRELOAD", preload),
-            ("OUTPACE_RING", self.path(&self.ring)),
-        ];
-        for (name, value) in variables {
-            // SAFETY: the caller's. (`Command::envs` would sort the program's variables and drop doubled names.)
-            unsafe { std::env::set_var(name, value) };
-        }
-        let shim = Arc::clone(self);
-        let is_for_this_process = move || {
+        Environment::with([
+            (b"LD_PRELOAD=", preload),
+            (b"OUTPACE_RING=", self.path(&self.ring)),
+        ])
+    }
+
+    /// Has a command's process wait for the decision before it becomes the program. If that gets the shim, the ring is for this
+    /// process, and its environment carries the shim.
+    ///
+    /// # Safety
+    ///
+    /// This process has one thread.
+    pub(super) unsafe fn give_to(self: Arc<Self>, command: &mut Command) {
+        // Made here, because the child would have to copy each page of memory that it changes.
+        let environment = self.environment();
+        let prepare = move || {
+            match self.decision() {
+                ring::GIVEN => {}
+                ring::NOT_STARTED => return Err(io::ErrorKind::Interrupted.into()),
+                _ => return Ok(()),
+            }
+            environment.enter();
             // SAFETY: no memory is involved.
             let process = unsafe { libc::getpid() };
-            let header = shim.memory.header();
-            header.program.store(process as u32, Ordering::Release);
+            let program = &self.memory.header().program;
+            program.store(process as u32, Ordering::Release);
             Ok(())
         };
-        // SAFETY: the closure stores a number, and allocates no memory.
-        unsafe { command.pre_exec(is_for_this_process) };
+        // SAFETY: the closure stores numbers, and allocates no memory.
+        unsafe { command.pre_exec(prepare) };
+    }
+
+    /// Whether the program was given it.
+    pub(super) fn is_given(&self) -> bool {
+        self.memory.header().decision.load(Ordering::Acquire) == ring::GIVEN
+    }
+
+    /// Waits for the decision, as long as `outpace` is there.
+    fn decision(&self) -> u32 {
+        const LOOK: Duration = Duration::from_millis(50);
+        let header = self.memory.header();
+        loop {
+            let decision = header.decision.load(Ordering::Acquire);
+            if decision != ring::UNDECIDED {
+                return decision;
+            }
+            if !is_there(header.run.load(Ordering::Relaxed)) {
+                return ring::WITHHELD;
+            }
+            sleep(&header.decision, ring::UNDECIDED, Some(LOOK));
+        }
     }
 
     /// Ends the use of the ring: from now on writes go to the terminal.
@@ -657,25 +766,24 @@ fn is_there(process: u32) -> bool {
     crate::platform::signals::is_there(process as i32)
 }
 
-/// The shared object in a sealed file without a name.
-fn sealed_library() -> io::Result<OwnedFd> {
-    let mut file = File::from(memory_file("outpace-shim")?);
-    file.write_all(LIBRARY)?;
+/// Makes a file the shared object, and seals it.
+fn seal_library(library: &OwnedFd) -> io::Result<()> {
+    let mut left = LIBRARY;
+    while !left.is_empty() {
+        let written = rustix::io::retry_on_intr(|| rustix::io::write(library, left))?;
+        left = &left[written..];
+    }
     let seals = SealFlags::GROW | SealFlags::SHRINK | SealFlags::WRITE | SealFlags::SEAL;
-    fcntl_add_seals(&file, seals)?;
-    let file = file.into();
-    try_to_execute(&file)?;
-    Ok(file)
+    fcntl_add_seals(library, seals)?;
+    try_to_execute(library)
 }
 
 /// Checks that the loader may map the file as code, which systems can refuse (vm.memfd_noexec), and that it has the library's
 /// bytes: another process could have changed it before it was sealed.
 fn try_to_execute(library: &OwnedFd) -> io::Result<()> {
     let protection = ProtFlags::READ | ProtFlags::EXEC;
-    let is_as_long = rustix::fs::fstat(library)?.st_size == LIBRARY.len() as i64;
-    // SAFETY: a mapping of our own, at a place that the kernel chooses; its bytes are read only if the file is as long, and it is
-    // sealed.
-    let is_whole = unsafe {
+    // SAFETY: a mapping of our own, at a place that the kernel chooses, which is not read.
+    unsafe {
         let start = mmap(
             ptr::null_mut(),
             LIBRARY.len(),
@@ -684,11 +792,16 @@ fn try_to_execute(library: &OwnedFd) -> io::Result<()> {
             library,
             0,
         )?;
-        let stored = || std::slice::from_raw_parts(start.cast::<u8>(), LIBRARY.len());
-        let is_whole = is_as_long && stored() == LIBRARY;
         munmap(start, LIBRARY.len())?;
-        is_whole
-    };
+    }
+    let mut is_whole = rustix::fs::fstat(library)?.st_size == LIBRARY.len() as i64;
+    // Reading is faster than to look at pages of which each has to be mapped first.
+    let mut buffer = [0; 8 << 10];
+    for (index, part) in LIBRARY.chunks(buffer.len()).enumerate() {
+        let at = (index * buffer.len()) as u64;
+        let read = rustix::io::pread(library, &mut buffer, at)?;
+        is_whole &= buffer[..read] == *part;
+    }
     if !is_whole {
         return Err(io::Error::other("it is not what was built"));
     }

@@ -46,9 +46,10 @@ pub(super) fn refusal(command: &OsStr) -> Option<String> {
         None => return Some("it is not there".to_owned()),
     };
     for _ in 0..MOST_SCRIPTS {
-        match interpreter(&path) {
-            Ok(Some(next)) => path = next,
-            Ok(None) => return program(&path).err(),
+        let opened = File::open(&path).and_then(|file| Ok((interpreter(&file)?, file)));
+        match opened {
+            Ok((Some(next), _)) => path = next,
+            Ok((None, file)) => return program(&file, &path).err(),
             Err(error) => return Some(format!("{}: {error}", path.display())),
         }
     }
@@ -57,13 +58,14 @@ pub(super) fn refusal(command: &OsStr) -> Option<String> {
 
 /// The reason why the program of a process does not use the ring.
 pub(super) fn refused(path: &Path) -> Option<String> {
-    program(path).err()
+    let file = File::open(path);
+    let file = file.map_err(|error| format!("{}: {error}", path.display()));
+    file.and_then(|file| program(&file, path)).err()
 }
 
-/// The user's `LD_PRELOAD`, which stays in front of the shim. An error is the reason why it cannot.
-pub(super) fn preloaded() -> Result<Option<OsString>, String> {
-    let others = std::env::var_os("LD_PRELOAD");
-    let names = others.as_deref().unwrap_or_default().as_bytes();
+/// Checks the user's `LD_PRELOAD`, which stays in front of the shim. An error is the reason why it cannot.
+pub(super) fn check_preloaded(others: &OsStr) -> Result<(), String> {
+    let names = others.as_bytes();
     let names = names.split(|byte| matches!(byte, b':' | b' '));
     for name in names.filter(|name| !name.is_empty()) {
         let name = OsStr::from_bytes(name);
@@ -73,7 +75,7 @@ pub(super) fn preloaded() -> Result<Option<OsString>, String> {
         let data = fs::read(&path).map_err(|error| refused(&error))?;
         check_library(&data).map_err(|reason| refused(&reason))?;
     }
-    Ok(others)
+    Ok(())
 }
 
 /// Finds a library as the loader does, without its cache.
@@ -124,11 +126,10 @@ fn find(command: &OsStr) -> Option<PathBuf> {
 }
 
 /// The program that a script names in its first line.
-fn interpreter(script: &Path) -> std::io::Result<Option<PathBuf>> {
-    use std::io::Read;
-    let mut start = Vec::new();
-    File::open(script)?.take(256).read_to_end(&mut start)?;
-    let Some(line) = start.strip_prefix(b"#!") else {
+fn interpreter(script: &File) -> std::io::Result<Option<PathBuf>> {
+    let mut start = [0; 256];
+    let length = rustix::io::pread(script, &mut start, 0)?;
+    let Some(line) = start[..length].strip_prefix(b"#!") else {
         return Ok(None);
     };
     let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -140,17 +141,16 @@ fn interpreter(script: &Path) -> std::io::Result<Option<PathBuf>> {
 }
 
 /// Checks the program's file. An error is the reason why it gets no shim.
-fn program(path: &Path) -> Result<(), String> {
+fn program(file: &File, path: &Path) -> Result<(), String> {
     let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
     let metadata = file.metadata().map_err(|error| unreadable(&error))?;
     if metadata.permissions().mode() & 0o6000 != 0 {
         return Err("it runs with another user's rights".to_owned());
     }
-    if rustix::fs::fgetxattr(&file, "security.capability", &mut [0_u8; 64][..]).is_ok() {
+    if rustix::fs::fgetxattr(file, "security.capability", &mut [0_u8; 64][..]).is_ok() {
         return Err("it has capabilities of its own".to_owned());
     }
-    let data = Mapped::new(&file, metadata.len()).map_err(|error| unreadable(&error))?;
+    let data = Mapped::new(file, metadata.len()).map_err(|error| unreadable(&error))?;
     check(data.bytes())
 }
 
