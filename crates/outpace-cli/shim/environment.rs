@@ -52,6 +52,12 @@ impl<const SIZE: usize> SavedText<SIZE> {
             .take_while(|byte| byte.load(Ordering::Relaxed) != 0)
             .count()
     }
+
+    /// The text, which is stored once, before the program begins.
+    fn text(&self) -> &[u8] {
+        // SAFETY: so many bytes are there, and none is stored any more.
+        unsafe { core::slice::from_raw_parts(self.start(), self.length()) }
+    }
 }
 
 static RING_PATH: SavedText<64> = SavedText::new();
@@ -145,143 +151,304 @@ pub(crate) unsafe fn take_out(environment: *mut *const c_char) -> Option<*const 
 const VARIABLES: usize = 512;
 const BYTES: usize = 768;
 
-/// Calls the function with an environment that carries the shim, if the other program can have it.
+/// An environment made here. The C library's posix_spawnp(3) passes it to execve(2), which has to leave it as it is.
+#[repr(C)]
+struct Table {
+    /// [`MARK`](Self::MARK) with the address of the variables, so a copy of them is not taken for this.
+    mark: usize,
+    variables: [MaybeUninit<*const c_char>; VARIABLES],
+}
+
+impl Table {
+    const MARK: usize = 0x6f75_7470_6163_6571;
+
+    /// Whether an environment is one of these.
+    ///
+    /// # Safety
+    ///
+    /// As execve(2).
+    unsafe fn has(environment: *const *const c_char) -> bool {
+        let mark = environment.cast::<usize>().wrapping_sub(1);
+        environment.is_aligned()
+            && can_be_read(mark.cast(), size_of::<usize>())
+            // SAFETY: checked just now.
+            && unsafe { mark.read() } == Self::MARK ^ environment.addr()
+    }
+}
+
+/// What an environment holds.
+struct Look {
+    /// Variables of ours: a constructor may have copied them before they were taken out.
+    has_ours: bool,
+    /// The user's `LD_PRELOAD`.
+    has_others: bool,
+    /// Nothing in it speaks against the shim: another `LD_PRELOAD`, a request to the loader, memory that cannot be read.
+    is_fit: bool,
+}
+
+/// Calls the function with an environment that carries the shim, if the other program can have it, or else with one that does not.
 ///
 /// # Safety
 ///
-/// As execve(2).
+/// As execve(2); the path is that of the program, or null for one that is not given the shim.
 pub(crate) unsafe fn with_environment(
     path: *const c_char,
     environment: *const *const c_char,
     start: impl Fn(*const *const c_char) -> c_int,
 ) -> c_int {
-    // The C library's posix_spawnp(3) calls execve(2) in its turn.
     // SAFETY: the caller's, here and below.
-    let is_new = !unsafe { carries_ring(environment) };
-    let ring = ring().filter(|ring| is_new && is_given(path, ring));
-    let result = ring.and_then(|ring| unsafe { with_more(environment, ring, &start) });
-    result.unwrap_or_else(|| start(environment))
+    unsafe {
+        if Table::has(environment) {
+            return start(environment);
+        }
+        let look = look(environment);
+        let ring = ring().filter(|ring| {
+            look.is_fit && !path.is_null() && ring.state() != ring::DEAD && is_given(path, ring)
+        });
+        let result = ring.and_then(|ring| with_shim(environment, &look, ring, &start));
+        if result.is_none() && look.has_ours {
+            return with_table(environment, &look, false, &start)
+                .unwrap_or_else(|| start(environment));
+        }
+        result.unwrap_or_else(|| start(environment))
+    }
 }
 
-/// Whether an environment has the ring's variable already.
+/// Calls the function with each variable that can be read, until it says that it is enough. Returns whether it has seen all.
 ///
 /// # Safety
 ///
 /// As execve(2).
-unsafe fn carries_ring(environment: *const *const c_char) -> bool {
+unsafe fn each_variable(
+    environment: *const *const c_char,
+    mut look: impl FnMut(*const c_char) -> bool,
+) -> bool {
+    const LONGEST_NAME: usize = 24;
     let mut at = environment;
-    // SAFETY: checked before each read.
-    unsafe {
-        while at.is_aligned() && can_be_read(at.cast(), size_of::<usize>()) && !(*at).is_null() {
-            let variable = *at;
-            let is_it = || rest(variable, RING_VARIABLE).is_some();
-            if can_be_read(variable.cast(), RING_VARIABLE.len()) && is_it() {
-                return true;
-            }
-            at = at.add(1);
+    // No environment is an empty one.
+    while !at.is_null() {
+        if !at.is_aligned() || !can_be_read(at.cast(), size_of::<usize>()) {
+            return false;
         }
+        // SAFETY: checked just now.
+        let variable = unsafe { *at };
+        if variable.is_null() {
+            break;
+        }
+        if !can_be_read(variable.cast(), LONGEST_NAME) || !look(variable) {
+            return false;
+        }
+        at = at.wrapping_add(1);
     }
-    false
+    true
 }
 
-/// Calls the function with the two variables added; `None` if the environment has no room for them, or `run` ends.
-#[inline(never)]
-unsafe fn with_more(
+/// Whether a variable has this name, and these texts as its value.
+///
+/// # Safety
+///
+/// As execve(2).
+unsafe fn has_value(variable: *const c_char, name: &[u8], parts: &[&[u8]]) -> bool {
+    // SAFETY: the name can be read, and the value up to its NUL.
+    unsafe {
+        let mut value = rest(variable, name);
+        for part in parts {
+            value = value
+                .filter(|value| can_be_read(value.cast(), part.len().max(1)))
+                .and_then(|value| rest(value, part));
+        }
+        value.is_some_and(|value| can_be_read(value.cast(), 1) && *value == 0)
+    }
+}
+
+/// Whether a variable is the one that names the ring.
+///
+/// # Safety
+///
+/// As execve(2).
+unsafe fn is_ring(variable: *const c_char) -> bool {
+    let path = RING_PATH.text();
+    // SAFETY: the caller's.
+    !path.is_empty() && unsafe { has_value(variable, RING_VARIABLE, &[path]) }
+}
+
+/// The values of `LD_PRELOAD`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Preload {
+    /// The user's libraries, at which `run` has looked.
+    Users,
+    /// The same, and the shim.
+    Joined,
+    /// The shim.
+    Alone,
+    Other,
+}
+
+/// `None` for another variable.
+///
+/// # Safety
+///
+/// As execve(2).
+unsafe fn preload(variable: *const c_char) -> Option<Preload> {
+    let (others, own) = (OTHERS.text(), LIBRARY_PATH.text());
+    // SAFETY: the caller's.
+    let has = |parts: &[&[u8]]| unsafe { has_value(variable, PRELOAD_VARIABLE, parts) };
+    // SAFETY: the same.
+    unsafe { rest(variable, PRELOAD_VARIABLE) }?;
+    Some(if has(&[others]) {
+        Preload::Users
+    } else if own.is_empty() {
+        Preload::Other
+    } else if has(&[others, b":", own]) {
+        Preload::Joined
+    } else if has(&[own]) {
+        Preload::Alone
+    } else {
+        Preload::Other
+    })
+}
+
+/// # Safety
+///
+/// As execve(2).
+unsafe fn look(environment: *const *const c_char) -> Look {
+    let (mut is_fit, mut has_ours, mut preloads) = (true, false, 0);
+    let mut has_others = false;
+    // SAFETY: the caller's.
+    let is_whole = unsafe {
+        each_variable(environment, |variable| {
+            let mut others = OTHER_VARIABLES.iter();
+            is_fit &= !others.any(|name| rest(variable, name).is_some());
+            if let Some(preload) = preload(variable) {
+                preloads += 1;
+                is_fit &= preload != Preload::Other;
+                has_ours |= matches!(preload, Preload::Joined | Preload::Alone);
+                has_others |= matches!(preload, Preload::Users | Preload::Joined);
+            }
+            has_ours |= is_ring(variable);
+            true
+        })
+    };
+    Look {
+        has_ours,
+        has_others,
+        is_fit: is_fit && is_whole && preloads <= 1,
+    }
+}
+
+/// Calls the function with the shim's variables added; `None` if the environment has no room for them, or `run` ends.
+unsafe fn with_shim(
     environment: *const *const c_char,
+    look: &Look,
     ring: &Header,
     start: &impl Fn(*const *const c_char) -> c_int,
 ) -> Option<c_int> {
     const E2BIG: c_int = 7;
-    let mut table = [const { MaybeUninit::<*const c_char>::uninit() }; VARIABLES];
-    let mut text = [const { MaybeUninit::<u8>::uninit() }; BYTES];
-    // SAFETY: the caller's.
-    if !unsafe { extend(environment, &mut table, &mut text) } || !ring.begin_start() {
+    if !ring.begin_start() {
         return None;
     }
-    let result = start(table.as_ptr().cast());
-    if result != 0 {
+    // SAFETY: the caller's.
+    let result = unsafe { with_table(environment, look, true, start) };
+    if result != Some(0) {
         ring.end_start();
     }
     // SAFETY: the C library's errno of this thread.
-    let is_too_big = result == E2BIG || result == -1 && unsafe { *__errno_location() } == E2BIG;
-    (!is_too_big).then_some(result)
+    let is_too_big =
+        |result| result == E2BIG || result == -1 && unsafe { *__errno_location() } == E2BIG;
+    result.filter(|result| !is_too_big(*result))
 }
 
-/// Makes the environment with the two variables; false if it has no room, has another LD_PRELOAD, or asks the loader for something
-/// else.
-unsafe fn extend(
+/// Calls the function with a copy of the environment, without our variables, or with those that the program is to have; `None` if
+/// there is no room for it.
+#[inline(never)]
+unsafe fn with_table(
     environment: *const *const c_char,
+    look: &Look,
+    is_given: bool,
+    start: &impl Fn(*const *const c_char) -> c_int,
+) -> Option<c_int> {
+    let mut table = Table {
+        mark: 0,
+        variables: [const { MaybeUninit::uninit() }; VARIABLES],
+    };
+    let mut text = [const { MaybeUninit::<u8>::uninit() }; BYTES];
+    // SAFETY: the caller's.
+    if !unsafe { fill(environment, look, is_given, &mut table.variables, &mut text) } {
+        return None;
+    }
+    let place = &raw mut table;
+    // SAFETY: `table` is there until the function returns.
+    let variables = unsafe {
+        let variables = (&raw const (*place).variables).cast::<*const c_char>();
+        (*place).mark = Table::MARK ^ variables.addr();
+        variables
+    };
+    Some(start(variables))
+}
+
+/// Makes the environment of [`with_table`]; false if it has no room.
+unsafe fn fill(
+    environment: *const *const c_char,
+    look: &Look,
+    is_given: bool,
     table: &mut [MaybeUninit<*const c_char>; VARIABLES],
     text: &mut [MaybeUninit<u8>; BYTES],
 ) -> bool {
-    let mut count = 0;
-    // The place of LD_PRELOAD: the order of variables stays.
-    let mut preload_at = None;
-    let mut at = environment;
-    while !at.is_null() {
-        // SAFETY: checked before each read; the kernel refuses what cannot be read.
-        unsafe {
-            if !at.is_aligned() || !can_be_read(at.cast(), size_of::<usize>()) {
-                return false;
-            }
-            let variable = *at;
-            if variable.is_null() {
-                break;
-            }
-            const LONGEST_NAME: usize = 24;
-            if !can_be_read(variable.cast(), LONGEST_NAME) || count + 3 > VARIABLES {
-                return false;
-            }
-            let is_other = OTHER_VARIABLES
-                .iter()
-                .any(|name| rest(variable, name).is_some());
-            if is_other {
-                return false;
-            }
-            if let Some(value) = rest(variable, PRELOAD_VARIABLE) {
-                let others = core::slice::from_raw_parts(OTHERS.start(), OTHERS.length() + 1);
-                if preload_at.is_some()
-                    || !can_be_read(value.cast(), others.len())
-                    || rest(value, others).is_none()
-                {
-                    // Not the libraries that `run` has looked at.
-                    return false;
-                }
-                preload_at = Some(count);
-            }
-            table[count].write(variable);
-            count += 1;
-            at = at.add(1);
-        }
-    }
     let (mut used, mut is_whole) = (0, true);
-    let mut append = |from: *const u8, length: usize| {
-        let start = text.as_ptr().wrapping_add(used).cast();
-        is_whole &= used + length <= BYTES;
+    let mut append = |part: &[u8]| {
+        let start = text.as_ptr().wrapping_add(used).cast::<c_char>();
+        is_whole &= used + part.len() <= BYTES;
         if is_whole {
-            for index in 0..length {
-                // SAFETY: the texts have so many bytes.
-                text[used + index].write(unsafe { from.add(index).read() });
+            for byte in part {
+                text[used].write(*byte);
+                used += 1;
             }
-            used += length;
         }
-        (start, is_whole)
+        start
     };
-    let (preload, _) = append(PRELOAD_VARIABLE.as_ptr(), PRELOAD_VARIABLE.len());
-    if preload_at.is_some() {
-        append(OTHERS.start(), OTHERS.length());
-        append(b":".as_ptr(), 1);
+    let preload_text = append(PRELOAD_VARIABLE);
+    if look.has_others {
+        append(OTHERS.text());
     }
-    append(LIBRARY_PATH.start(), LIBRARY_PATH.length() + 1);
-    let (ring, _) = append(RING_VARIABLE.as_ptr(), RING_VARIABLE.len());
-    let (_, is_whole) = append(RING_PATH.start(), RING_PATH.length() + 1);
-    for (variable, place) in [(preload, preload_at), (ring, None)] {
-        let place = place.unwrap_or(count);
-        table[place].write(variable);
-        count = count.max(place + 1);
+    if is_given {
+        append(if look.has_others { b":" } else { b"" });
+        append(LIBRARY_PATH.text());
     }
-    table[count].write(ptr::null());
-    is_whole
+    append(b"\0");
+    let ring_text = append(RING_VARIABLE);
+    append(RING_PATH.text());
+    append(b"\0");
+    let mut count = 0;
+    // SAFETY: the caller's.
+    let is_copied = unsafe {
+        each_variable(environment, |variable| {
+            let preload = preload(variable);
+            if is_ring(variable) || preload == Some(Preload::Alone) {
+                return true;
+            }
+            // In its place: the order of variables stays.
+            let is_replaced = match preload {
+                Some(Preload::Users) => is_given,
+                preload => preload == Some(Preload::Joined),
+            };
+            let place = table.get_mut(count);
+            count += 1;
+            let text = if is_replaced { preload_text } else { variable };
+            place.map(|place| place.write(text)).is_some()
+        })
+    };
+    let more = [
+        (preload_text, is_given && !look.has_others),
+        (ring_text, is_given),
+    ];
+    for (text, _) in more.iter().filter(|(_, is_added)| *is_added) {
+        if let Some(place) = table.get_mut(count) {
+            place.write(*text);
+        }
+        count += 1;
+    }
+    let end = table.get_mut(count).map(|place| place.write(ptr::null()));
+    is_copied && is_whole && end.is_some()
 }
 
 /// Whether a program is given the shim: it can have it, is not started too often, and the loader can open our two files.
@@ -297,8 +464,7 @@ fn is_given(path: *const c_char, ring: &Header) -> bool {
         system::close(file);
         stat.is_some_and(|stat| stat.inode == inode)
     };
-    ring.state() != ring::DEAD
-        && (!is_copy() || is_due(path, ring))
+    (!is_copy() || is_due(path, ring))
         && can_have_shim(path, ring)
         && is_there(LIBRARY_PATH.start(), ring.library.load(Ordering::Relaxed))
         && is_there(RING_PATH.start(), ring.ring.load(Ordering::Relaxed))

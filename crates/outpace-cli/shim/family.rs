@@ -5,7 +5,9 @@
 //! where it can have it, and joins when the loader has started it.
 
 use crate::descriptors;
-use crate::membership::{NEW, OURS, OUTSIDE, REGISTERING, go_away, me, members, own, retire};
+use crate::membership::{
+    NEW, OURS, OUTSIDE, REGISTERING, go_away, is_copy, me, members, own, retire,
+};
 use crate::originals::{Index, ensure_resolved, original};
 use crate::ring::{self, Header, Member};
 use crate::settle::{ring, wake};
@@ -55,36 +57,44 @@ pub(crate) fn register(ring: &Header) -> bool {
 /// Takes a place among the members.
 fn place(ring: &Header, process: u32) -> Option<&Member> {
     let members = members(ring);
-    for old in members {
+    let used = ring.places.load(Ordering::Relaxed) as usize;
+    if !is_copy() {
         // The place of the program that this process was before.
-        let is_ours = old.process.load(Ordering::Relaxed) == process;
-        if is_ours && old.standing.load(Ordering::Acquire) == ring::MEMBER {
-            old.standing.store(ring::FREE, Ordering::Release);
+        for old in members.iter().take(used) {
+            let is_ours = old.process.load(Ordering::Relaxed) == process;
+            if is_ours && old.standing.load(Ordering::Acquire) == ring::MEMBER {
+                old.standing.store(ring::FREE, Ordering::Release);
+            }
         }
     }
     let claim = |member: &&Member, from: u32| {
         let (to, order) = (ring::CLAIMED, Ordering::Acquire);
-        member
-            .standing
-            .compare_exchange(from, to, order, Ordering::Relaxed)
-            .is_ok()
+        let standing = &member.standing;
+        standing.load(Ordering::Acquire) == from
+            && standing
+                .compare_exchange(from, to, order, Ordering::Relaxed)
+                .is_ok()
     };
-    let has_ended = |member: &&Member| {
-        member.standing.load(Ordering::Acquire) == ring::MEMBER
-            && system::is_dead(member.process.load(Ordering::Relaxed))
-            && claim(member, ring::MEMBER)
-    };
-    // Each process begins elsewhere: the last process that began there has mostly ended, and a look at those that have not takes
-    // time.
-    let (behind, front) = members.split_at(process as usize % members.len());
-    let mut all = front.iter().chain(behind);
     // Unused places come first: `-v` reports on the processes in the others.
-    let is_fresh = |member: &&Member| member.process.load(Ordering::Relaxed) == 0;
-    let member = all
-        .clone()
-        .find(|member| is_fresh(member) && claim(member, ring::FREE))
-        .or_else(|| all.clone().find(|member| claim(member, ring::FREE)))
-        .or_else(|| all.find(has_ended))?;
+    let (next, order) = (
+        |used| (used < ring::MOST_MEMBERS as u32).then_some(used + 1),
+        Ordering::Relaxed,
+    );
+    let unused = ring.places.fetch_update(order, order, next);
+    let unused = unused.ok().and_then(|used| members.get(used as usize));
+    let member = unused.filter(|member| claim(member, ring::FREE));
+    let member = member.or_else(|| {
+        // Each process begins elsewhere: the last process that began there has mostly ended, and a look at those that have not
+        // takes time.
+        let (behind, front) = members.split_at(process as usize % members.len());
+        let is_dead = |member: &&Member| system::is_dead(member.process.load(Ordering::Relaxed));
+        front.iter().chain(behind).find(|member| {
+            claim(member, ring::FREE)
+                || member.standing.load(Ordering::Acquire) == ring::MEMBER
+                    && is_dead(member)
+                    && claim(member, ring::MEMBER)
+        })
+    })?;
     const PR_GET_NAME: usize = 16;
     let mut name = [0_u64; 2];
     // SAFETY: the kernel writes 16 bytes.
@@ -150,6 +160,12 @@ pub(crate) extern "C" fn before_fork() {
     if ring.lock.0.load(Ordering::Relaxed) == me() {
         retire(ring::BY_LOCK);
     }
+}
+
+/// The same, for a copy with memory of its own.
+pub(crate) extern "C" fn before_copy() {
+    before_fork();
+    text::before_copy();
 }
 
 /// Not 0 if a process was made before the ring was attached.

@@ -2,19 +2,19 @@
 
 use crate::descriptors;
 use crate::environment::{LONGEST_PATH, find, with_environment};
-pub(crate) use crate::family::before_fork;
-use crate::family::{self, before_program};
+use crate::family::{self, before_copy, before_program};
 use crate::inline;
 use crate::machine::{Code, missing};
 use crate::membership::{come_back, retire};
 use crate::originals::{Index, ORIGINALS, ensure_resolved, original};
-use crate::ring;
+use crate::ring::{self, Member};
 use crate::settle::{ring, settle, settle_for};
 use crate::symbols::{Symbols, each_object};
 use crate::system::{self, can_be_read};
 use crate::text::{self, Replacements};
 use crate::writes::{before_write, before_writev};
 use core::ffi::{c_char, c_int, c_void};
+use core::ptr;
 use core::sync::atomic::Ordering;
 
 // ---- What runs before the originals.
@@ -143,7 +143,7 @@ pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
         }
         return family::before_thread();
     }
-    before_fork();
+    family::before_fork();
     if flags & (CLONE_VM | CLONE_FILES) != 0 {
         descriptors::mistrust();
     }
@@ -154,7 +154,7 @@ pub(crate) extern "C" fn before_clone(_: usize, _: usize, flags: c_int) {
 
 /// The child shares its parent's memory, with the answers about descriptors there, but has descriptors of its own.
 pub(crate) extern "C" fn before_vfork() {
-    before_fork();
+    family::before_fork();
     descriptors::mistrust();
 }
 
@@ -270,7 +270,7 @@ pub(crate) extern "C" fn before_syscall(
 writes! { write before_write writev before_writev }
 
 before! {
-    before_fork: fork, _Fork = Fork;
+    before_copy: fork, _Fork = Fork;
     before_vfork: vfork;
     before_clone: clone;
     before_system: system, popen, daemon, forkpty, wordexp;
@@ -304,11 +304,7 @@ pub unsafe extern "C" fn execve(path: *const c_char, words: Texts, environment: 
     type Execve = unsafe extern "C" fn(*const c_char, Texts, Texts) -> c_int;
     // SAFETY: the function of that name has this type.
     let original: Execve = unsafe { core::mem::transmute(original(Index::execve)) };
-    let Some(ring) = ring() else {
-        // SAFETY: the caller's.
-        return unsafe { original(path, words, environment) };
-    };
-    let away = before_program(ring);
+    let away = ring().and_then(before_program);
     // SAFETY: the caller's.
     let failed = unsafe {
         with_environment(path, environment, |environment| {
@@ -331,7 +327,11 @@ pub unsafe extern "C" fn fexecve(descriptor: c_int, words: Texts, environment: T
     let original: Fexecve = unsafe { core::mem::transmute(original(Index::fexecve)) };
     let away = ring().and_then(before_program);
     // SAFETY: the caller's.
-    let failed = unsafe { original(descriptor, words, environment) };
+    let failed = unsafe {
+        with_environment(ptr::null(), environment, |environment| {
+            original(descriptor, words, environment)
+        })
+    };
     come_back(away);
     failed
 }
@@ -354,15 +354,25 @@ pub unsafe extern "C" fn execveat(
     let original: Execveat = unsafe { core::mem::transmute(original(Index::execveat)) };
     let away = ring().and_then(before_program);
     // SAFETY: the caller's.
-    let failed = unsafe { original(directory, path, words, environment, flags) };
+    let failed = unsafe {
+        with_environment(ptr::null(), environment, |environment| {
+            original(directory, path, words, environment, flags)
+        })
+    };
     come_back(away);
     failed
 }
 
-/// A path that is that of no program.
-const NO_FILE: &core::ffi::CStr = c"";
+/// Called before a program is started.
+fn before_spawn() -> Option<&'static Member> {
+    let Some(ring) = ring() else {
+        family::EARLY.store(1, Ordering::Relaxed);
+        return None;
+    };
+    before_program(ring)
+}
 
-/// The path that tells the program's file here as in the child, which may have another working directory by its actions.
+/// The path that tells the program's file here as in the child, which may have another working directory by its actions; else null.
 ///
 /// # Safety
 ///
@@ -373,7 +383,7 @@ unsafe fn file_of(path: *const c_char, actions: *const c_void) -> *const c_char 
     if actions.is_null() || is_absolute {
         path
     } else {
-        NO_FILE.as_ptr()
+        ptr::null()
     }
 }
 
@@ -402,12 +412,7 @@ pub unsafe extern "C" fn posix_spawn(
 ) -> c_int {
     // SAFETY: the function of that name has this type.
     let original: Spawn = unsafe { core::mem::transmute(original(Index::posix_spawn)) };
-    let Some(ring) = ring() else {
-        family::EARLY.store(1, Ordering::Relaxed);
-        // SAFETY: the caller's.
-        return unsafe { original(process, path, actions, attributes, words, environment) };
-    };
-    let away = before_program(ring);
+    let away = before_spawn();
     // SAFETY: the caller's.
     let result = unsafe {
         with_environment(file_of(path, actions), environment, |environment| {
@@ -434,16 +439,11 @@ pub unsafe extern "C" fn posix_spawnp(
 ) -> c_int {
     // SAFETY: the function of that name has this type.
     let original: Spawn = unsafe { core::mem::transmute(original(Index::posix_spawnp)) };
-    let Some(ring) = ring() else {
-        family::EARLY.store(1, Ordering::Relaxed);
-        // SAFETY: the caller's.
-        return unsafe { original(process, file, actions, attributes, words, environment) };
-    };
-    let away = before_program(ring);
+    let away = before_spawn();
     let mut buffer = [0; LONGEST_PATH];
     // SAFETY: the caller's.
     let result = unsafe {
-        let path = find(file, &mut buffer).unwrap_or(NO_FILE.as_ptr());
+        let path = find(file, &mut buffer).unwrap_or(ptr::null());
         with_environment(file_of(path, actions), environment, |environment| {
             original(process, file, actions, attributes, words, environment)
         })

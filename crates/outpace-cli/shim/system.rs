@@ -9,6 +9,7 @@ pub(crate) use crate::machine::{call, thread};
 /// The numbers of system calls.
 #[cfg(target_arch = "x86_64")]
 mod numbers {
+    pub(crate) const WRITE: usize = 1;
     pub(crate) const CLOSE: usize = 3;
     pub(crate) const FSTAT: usize = 5;
     pub(crate) const MMAP: usize = 9;
@@ -19,6 +20,7 @@ mod numbers {
     pub(crate) const IOCTL: usize = 16;
     pub(crate) const PREAD: usize = 17;
     pub(crate) const SCHED_YIELD: usize = 24;
+    pub(crate) const MREMAP: usize = 25;
     pub(crate) const MADVISE: usize = 28;
     pub(crate) const GETPID: usize = 39;
     pub(crate) const KILL: usize = 62;
@@ -31,6 +33,7 @@ mod numbers {
     pub(crate) const NEWFSTATAT: usize = 262;
     pub(crate) const PPOLL: usize = 271;
     pub(crate) const PRLIMIT: usize = 302;
+    pub(crate) const MEMFD_CREATE: usize = 319;
 }
 #[cfg(target_arch = "aarch64")]
 mod numbers {
@@ -39,6 +42,7 @@ mod numbers {
     pub(crate) const IOCTL: usize = 29;
     pub(crate) const OPENAT: usize = 56;
     pub(crate) const CLOSE: usize = 57;
+    pub(crate) const WRITE: usize = 64;
     pub(crate) const PREAD: usize = 67;
     pub(crate) const PPOLL: usize = 73;
     pub(crate) const NEWFSTATAT: usize = 79;
@@ -52,10 +56,12 @@ mod numbers {
     pub(crate) const GETPID: usize = 172;
     pub(crate) const BRK: usize = 214;
     pub(crate) const MUNMAP: usize = 215;
+    pub(crate) const MREMAP: usize = 216;
     pub(crate) const MMAP: usize = 222;
     pub(crate) const MPROTECT: usize = 226;
     pub(crate) const MADVISE: usize = 233;
     pub(crate) const PRLIMIT: usize = 261;
+    pub(crate) const MEMFD_CREATE: usize = 279;
 }
 pub(crate) use numbers::*;
 

@@ -12,12 +12,12 @@ use crate::originals::{Index, ORIGINALS, is_replaced, is_there, original};
 use crate::ring::{self, CallSites, Header};
 use crate::settle::ring;
 use crate::symbols::each_object;
-use crate::system::{is_alone, protect, with_signals_blocked};
+use crate::system::{self, call, is_alone, protect, with_signals_blocked};
 #[cfg(target_arch = "x86_64")]
 use crate::watch;
 use core::ffi::c_void;
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// The targets of redirected calls.
 pub(crate) struct Replacements {
@@ -314,7 +314,96 @@ fn redirect_in(ring: &Header, text: &TextSegment) -> bool {
         if is_redirected && !musl::is_there() {
             watch::begin(ring, text.start, text.start + text.length);
         }
-        protect(text.start, text.length, READ_EXEC) && is_redirected
+        let is_good = protect(text.start, text.length, READ_EXEC) && is_redirected;
+        if is_good {
+            CHANGED[0].store(text.start as u64, Ordering::Relaxed);
+            CHANGED[1].store(text.length as u64, Ordering::Release);
+        }
+        is_good
+    }
+}
+
+// ---- Forks.
+
+/// The start and the length of the code, when all calls in it are redirected.
+static CHANGED: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// After so many forks the changed code is moved into a file.
+const MANY_FORKS: u32 = 8;
+
+/// Called before this process is copied.
+///
+/// When one page of code was changed, each fork copies the page table of all of it, and the child's end takes that apart: a quarter
+/// of what a fork costs. Code that is a file's, as before the change, costs neither. So the changed code of a process that forks
+/// again and again becomes a file of its own.
+pub(crate) fn before_copy() {
+    static FORKS: AtomicU32 = AtomicU32::new(0);
+    let [start, length] = CHANGED
+        .each_ref()
+        .map(|it| it.load(Ordering::Acquire) as usize);
+    if length != 0 && FORKS.fetch_add(1, Ordering::Relaxed) == MANY_FORKS {
+        with_signals_blocked(|| move_to_file(start, length));
+    }
+}
+
+/// Replaces code by a file of the same bytes. Other threads may be executing it. Where that is not possible, the code stays.
+#[cold]
+fn move_to_file(start: usize, length: usize) {
+    const PAGE: usize = 4096;
+    const CLOEXEC_SEALABLE: usize = 3;
+    const EXECUTABLE: usize = 0x10;
+    const ADD_SEALS: usize = 1033;
+    /// Against another seal, another length, and writing.
+    const ALL_SEALS: usize = 15;
+    const PRIVATE: usize = 2;
+    const TO_FIXED_PLACE: usize = 3;
+    if cfg!(not(target_arch = "x86_64")) {
+        // Pages may be larger.
+        return;
+    }
+    let from = start & !(PAGE - 1);
+    let length = (start + length).next_multiple_of(PAGE) - from;
+    // SAFETY: whole pages of code are read, which stay mapped. They are replaced by a mapping of the same bytes, at once for all
+    // threads, or not at all.
+    unsafe {
+        let name = c"outpace-text".as_ptr() as usize;
+        let create = |flags| call(system::MEMFD_CREATE, name, flags, 0, 0, 0, 0);
+        // Systems may require that code is announced (vm.memfd_noexec); older kernels do not know the flag.
+        let file = match create(CLOEXEC_SEALABLE | EXECUTABLE) {
+            file if file >= 0 => file as usize,
+            _ => match create(CLOEXEC_SEALABLE) {
+                file if file >= 0 => file as usize,
+                _ => return,
+            },
+        };
+        let is_written = call(system::WRITE, file, from, length, 0, 0, 0) == length as isize
+            && call(system::FCNTL, file, ADD_SEALS, ALL_SEALS, 0, 0, 0) == 0;
+        let copy = if is_written {
+            call(system::MMAP, 0, length, READ_EXEC, PRIVATE, file, 0)
+        } else {
+            -1
+        };
+        system::close(file as isize);
+        if copy < 0 {
+            return;
+        }
+        // Another process could have changed the file before it was sealed.
+        let bytes = |at: usize| core::slice::from_raw_parts(at as *const u8, length);
+        let is_moved = bytes(copy as usize) == bytes(from) && {
+            let copy = copy as usize;
+            call(
+                system::MREMAP,
+                copy,
+                length,
+                length,
+                TO_FIXED_PLACE,
+                from,
+                0,
+            ) == from as isize
+        };
+        if !is_moved {
+            call(system::MUNMAP, copy as usize, length, 0, 0, 0, 0);
+        }
     }
 }
 

@@ -379,6 +379,62 @@ fn an_environment_is_handed_on_as_it_is() {
     same(&[writer, "fills"]);
 }
 
+/// A constructor may keep a copy of the environment, as it is before the shim takes its variables out. Linked so that it comes first
+/// (`initfirst`, of which a process has one), it comes before the shim's in each version of the C library.
+#[test]
+fn a_program_that_is_started_with_a_copy_of_the_environment_sees_nothing_of_it() {
+    if !installed("cc") {
+        return;
+    }
+    let compiler = std::env::var("OUTPACE_CC").unwrap_or_else(|_| "cc".to_owned());
+    let shows = build_from("copies.c", "copies-shows", &compiler, &["-DSHOWS"]).unwrap();
+    let mut others = vec![shows];
+    others.extend(build_from(
+        "copies.c",
+        "copies-static",
+        "cc",
+        &["-DSHOWS", "-static"],
+    ));
+    others.extend(build_from(
+        "copies.c",
+        "copies-asan",
+        "cc",
+        &["-DSHOWS", "-fsanitize=address"],
+    ));
+    for first in ["", "-Wl,-z,initfirst"] {
+        let name = format!("copies{}", first.len());
+        let library = ["-DLIBRARY", "-shared", "-fPIC", first];
+        let library: Vec<&str> = library
+            .into_iter()
+            .filter(|word| !word.is_empty())
+            .collect();
+        let library = build_from("copies.c", &format!("{name}.so"), &compiler, &library).unwrap();
+        let options = ["-Wl,--no-as-needed", &library];
+        let program = build_from("copies.c", &name, &compiler, &options).unwrap();
+        for how in ["execve", "fexecve", "spawn", "spawnp", "vfork"] {
+            for other in &others {
+                for preload in ["LD_PRELOAD=", "LD_PRELOAD=libm.so.6", "OTHER=1"] {
+                    let script = format!("exec {program} {how} {other} 2>/dev/null");
+                    let shown = |shim: &str| {
+                        let run = ["run", "--shim", shim, "--", "sh", "-c", &script];
+                        let words = [&[preload, OUTPACE], &run[..]].concat();
+                        text(&Terminal::start("env", &words, false).whole())
+                    };
+                    let without = shown("never");
+                    // A sanitizer wants no other library before its own.
+                    let starts = without.contains("PATH=") || preload.ends_with(".so.6");
+                    assert!(without.starts_with("before\r\n") && starts, "{without}");
+                    assert_same(&[how, other, preload, first], &shown("auto"), &without);
+                }
+            }
+        }
+        if !first.is_empty() && !uses_musl(&program) {
+            let words = ["--shim", "always", "--", &program, "execve", "/bin/true"];
+            assert!(text(&Terminal::run(&words).whole()).starts_with("1\r\n"));
+        }
+    }
+}
+
 #[test]
 fn another_program_in_its_place_writes_after_it() {
     let Some((writer, other)) = writers() else {
@@ -476,33 +532,60 @@ fn processes_of_all_kinds_keep_the_order_that_they_know() {
     }
 }
 
+/// Waits until a program that writes `n 0`, `n 1` and so on makes no system calls for that, and ends it.
+fn end_when_it_writes_through_memory(terminal: &mut Terminal, words: &[&str]) {
+    let mut program = None;
+    wait_until("the program", || {
+        program = process_of(words);
+        program.is_some()
+    });
+    let program = program.unwrap();
+    let mut line = 0;
+    wait_until("a hundred lines without a system call", || {
+        let before = written_by_calls(program);
+        line += 1000;
+        terminal.wait_for(&format!("n {line}\r\n"));
+        terminal.wait_for(&format!("n {}\r\n", line + 100));
+        written_by_calls(program) == before
+    });
+    kill_process(Pid::from_raw(program).unwrap(), Signal::KILL).unwrap();
+}
+
 #[test]
 fn a_program_that_another_becomes_or_starts_has_it_too() {
     let Some((writer, _)) = writers() else { return };
-    let file = scratch("chain");
-    let path = file.to_str().unwrap();
-    let ordered = format!("{writer} ordered {path} 50000");
-    let becomes = format!("exec {ordered}");
-    let starts = format!("{ordered}; true");
+    let becomes = format!("exec {writer} endless");
+    let starts = format!("{writer} endless; true");
     let ways: [&[&str]; 3] = [
         &["sh", "-c", &becomes],
         &["sh", "-c", &starts],
-        &["env", "A=b", "nice", writer, "ordered", path, "50000"],
+        &["env", "A=b", "nice", writer, "endless"],
     ];
     for (words, to) in ways
         .into_iter()
         .flat_map(|words| PLACES.map(|to| (words, to)))
     {
-        let _ = fs::remove_file(&file);
-        if !words[..words.len().min(4)]
-            .iter()
-            .all(|word| !matches!(*word, "env" | "nice" | "sh") || installed(word))
-        {
+        if !installed(words[0]) || !installed("nice") {
             continue;
         }
-        let (bytes, shown) = verbose_on(to, words);
-        assert_in_order(&shown, 50_000);
-        assert!(bytes > 0, "{words:?} {to:?}");
+        let words = [&[OUTPACE, "run", "--shim", "always", "--"], words].concat();
+        let mut terminal = match to {
+            To::Terminal => Terminal::start(OUTPACE, &words[1..], false),
+            To::Pipe => {
+                let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+                let script = format!("{} | cat", quoted.join(" "));
+                Terminal::start("sh", &["-c", &script], false)
+            }
+        };
+        terminal.wait_for("n 0\r\n");
+        end_when_it_writes_through_memory(&mut terminal, &[writer, "endless"]);
+        let shown = text(&terminal.whole());
+        let lines: Vec<&str> = shown
+            .split_terminator("\r\n")
+            .filter(|line| line.starts_with("n "))
+            .collect();
+        let expected: Vec<String> = (0..lines.len()).map(|line| format!("n {line}")).collect();
+        assert!(lines.len() > 1000 && lines == expected, "{words:?} {to:?}");
     }
 }
 
@@ -546,16 +629,7 @@ fn when_a_child_without_it_has_ended_its_parent_uses_it_again() {
     let mut terminal = Terminal::run(&[&["--shim", "always", "--"], &words[..]].concat());
     // That child's own.
     terminal.wait_for("burst 29\r\nn 0\r\n");
-    let program = process_of(&words).unwrap();
-    let mut line = 0;
-    wait_until("a hundred lines without a system call", || {
-        let before = written_by_calls(program);
-        line += 1000;
-        terminal.wait_for(&format!("n {line}\r\n"));
-        terminal.wait_for(&format!("n {}\r\n", line + 100));
-        written_by_calls(program) == before
-    });
-    kill_process(Pid::from_raw(program).unwrap(), Signal::KILL).unwrap();
+    end_when_it_writes_through_memory(&mut terminal, &words);
     terminal.whole();
 }
 
@@ -710,6 +784,18 @@ fn lines_of_threads_are_whole_and_each_thread_s_in_order() {
     }
     assert_eq!(next.len(), 4);
     assert!(next.values().all(|count| *count == 5000), "{next:?}");
+}
+
+#[test]
+fn the_code_of_a_process_that_forks_again_and_again_is_moved_under_its_threads() {
+    let Some((writer, _)) = writers() else { return };
+    let shown = text(&shown("always", &[writer, "forks"]));
+    for (name, count) in [("t", 10_000), ("child", 30)] {
+        let lines = shown.split_terminator("\r\n");
+        let lines = lines.filter(|line| line.split(' ').next() == Some(name));
+        assert!(lines.eq(numbered(name, count)), "{name}");
+    }
+    assert!(shown.ends_with("moved 1\r\n"));
 }
 
 #[test]

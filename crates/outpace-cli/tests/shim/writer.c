@@ -344,6 +344,44 @@ static void counted(const char *path) {
     }
 }
 
+static void *ten_thousand(void *unused) {
+    for (int n = 0; n < 10000; n++) {
+        line(1, "t", n);
+    }
+    return NULL;
+}
+
+/* Forks again and again while another thread is in the C library's code, and looks whether that has become a file of its own. */
+static void forks(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, ten_thousand, NULL);
+    for (int n = 0; n < 30; n++) {
+        pid_t child = fork();
+        if (child == 0) {
+            line(1, "child", n);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+    }
+    pthread_join(thread, NULL);
+    char *text = NULL;
+    size_t room = 0;
+    int moved = 0;
+    for (FILE *maps = fopen("/proc/self/maps", "r"); getline(&text, &room, maps) > 0;) {
+        moved += strstr(text, "memfd:outpace-text") != NULL;
+    }
+    line(1, "moved", moved);
+}
+
+static void numbered_for_ever(void) {
+    for (int n = 0;; n++) {
+        line(1, "n", n);
+        if (n % 10 == 9) {
+            usleep(500);
+        }
+    }
+}
+
 static volatile long *shared(const char *path) {
     int file = open(path, O_RDWR | O_CREAT, 0600);
     ftruncate(file, 4096);
@@ -771,7 +809,9 @@ int main(int count, char **words) {
     else if (!strcmp(what, "ordered")) ordered(more, atoi(words[3]));
     else if (!strcmp(what, "family")) family(words[0], (char *)more, words[3]);
     else if (!strcmp(what, "brood")) brood(more, atoi(words[3]));
-    else if (!strcmp(what, "back")) { burst(500); spawned((char *[]){(char *)more, "burst", NULL}); for (int n = 0;; n++) { line(1, "n", n); if (n % 10 == 9) usleep(500); } }
+    else if (!strcmp(what, "back")) { burst(500); spawned((char *[]){(char *)more, "burst", NULL}); numbered_for_ever(); }
+    else if (!strcmp(what, "forks")) forks();
+    else if (!strcmp(what, "endless")) numbered_for_ever();
     else if (!strcmp(what, "knows")) line(1, "knows", *shared(more));
     else if (!strcmp(what, "nonblocking")) does_not_wait(more);
     else if (!strcmp(what, "settings")) settings();
