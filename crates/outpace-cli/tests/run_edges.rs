@@ -5,8 +5,8 @@ mod scripted;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use rustix::termios::{LocalModes, OutputModes, Termios};
 use scripted::{
-    DEFAULT_SIGNALS, Terminal, installed, open_terminal, outpace, parent_of, process_of, scratch,
-    stat_field, text, wait_until,
+    DEFAULT_SIGNALS, Terminal, installed, interactive_shell, open_terminal, outpace, parent_of,
+    process_of, scratch, stat_field, text, wait_until,
 };
 use std::fs::{self, File};
 use std::io::Read;
@@ -431,6 +431,76 @@ fn sighup_reaches_the_job_in_front_of_a_shell() {
     });
     // The leader of the session has the terminal no more, either.
     terminal.whole();
+}
+
+/// A job in the background has no terminal whose end the kernel would tell it.
+#[test]
+fn a_job_in_the_background_whose_outpace_is_killed_ends() {
+    let Some(mut terminal) = interactive_shell() else {
+        return;
+    };
+    let number = scratch("background-killed");
+    let script = format!("echo $$ > {}; exec sleep 1000", number.display());
+    terminal.type_keys(&format!("$OUTPACE run -- sh -c '{script}' &\r"));
+    let program = process_in(&number);
+    terminal.type_keys("kill -9 %1\r");
+    wait_until("the end of the program", || has_ended(program));
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
+/// `kill %1` is for the whole job, of which `run` alone is told.
+#[test]
+fn what_ends_a_job_ends_the_children_of_its_program() {
+    let Some(mut terminal) = interactive_shell() else {
+        return;
+    };
+    for signal in ["TERM", "HUP"] {
+        let number = scratch(&format!("child-{signal}"));
+        let starts = format!("sleep 1000 & echo $! > {}; wait", number.display());
+        terminal.type_keys(&format!("$OUTPACE run -- sh -c '{starts}' &\r"));
+        let child = process_in(&number);
+        terminal.type_keys(&format!("kill -{signal} %%\r"));
+        wait_until("the end of the child", || has_ended(child));
+        terminal.wait_for("$ ");
+    }
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
+/// On a terminal and through a pipe.
+#[test]
+fn signals_that_mean_something_to_a_program_reach_it() {
+    if !installed("bash") {
+        return;
+    }
+    const SIGNALS: [&str; 7] = ["WINCH", "URG", "IO", "PWR", "PROF", "ABRT", "RTMIN+3"];
+    let traps: Vec<String> = SIGNALS
+        .iter()
+        .map(|signal| format!("trap \"echo got {signal}\" {signal}"))
+        .collect();
+    let script = format!(
+        "{}; echo rea\"\"dy; while :; do sleep 0.05; done",
+        traps.join("; ")
+    );
+    let words = [OUTPACE, "run", "--", "bash", "-c", &script];
+    for end in ["", " | cat"] {
+        let run = format!("{OUTPACE} run -- bash -c '{script}'{end}");
+        let mut terminal = Terminal::start("sh", &["-c", &run], false);
+        terminal.wait_for("ready");
+        let outer = process_of(&words).unwrap();
+        let send = |signal: &str| {
+            let kill = format!("kill -s {signal} {outer}");
+            let sent = Command::new("bash").args(["-c", &kill]).status();
+            assert!(sent.unwrap().success(), "{signal}");
+        };
+        for signal in SIGNALS {
+            send(signal);
+            terminal.wait_for(&format!("got {signal}\r\n"));
+        }
+        send("TERM");
+        terminal.whole();
+    }
 }
 
 /// Without `run`, a program that waits for something else learns it from the pipe itself (poll(2)).

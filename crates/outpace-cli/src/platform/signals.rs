@@ -118,14 +118,35 @@ pub(crate) fn ended_children() -> Vec<i32> {
     children.filter(has_ended).collect()
 }
 
+/// Signals that mean something to a program only: not those that a fault or a limit of a process's own causes.
+pub(crate) fn meant_for_programs() -> impl Iterator<Item = i32> {
+    const NAMED: [i32; 8] = [
+        libc::SIGWINCH,
+        libc::SIGURG,
+        libc::SIGIO,
+        libc::SIGPWR,
+        libc::SIGVTALRM,
+        libc::SIGPROF,
+        libc::SIGSYS,
+        libc::SIGABRT,
+    ];
+    NAMED.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
+}
+
 impl Signals {
     /// Collects these signals from now on; those that are ignored stay ignored.
     pub(crate) fn collect(signals: &[i32]) -> io::Result<Self> {
-        let wanted: Vec<i32> = signals
-            .iter()
-            .copied()
-            .filter(|signal| !is_ignored(*signal))
-            .collect();
+        Self::collect_with(signals, [])
+    }
+
+    /// The same, with others that are to be passed on: one that is ignored is so in the program, too, unless that has a use for it.
+    pub(crate) fn collect_with(
+        signals: &[i32],
+        others: impl IntoIterator<Item = i32>,
+    ) -> io::Result<Self> {
+        let wanted = signals.iter().copied();
+        let wanted = wanted.filter(|signal| !is_ignored(*signal));
+        let wanted: Vec<i32> = wanted.chain(others).collect();
         let set = set_of(&wanted);
         block(&wanted);
         // SAFETY: the set is valid, and the descriptor is ours when it is there.

@@ -296,7 +296,14 @@ fn lead(
                 orders.terminal = None;
                 relieve(telling, orders, keys, output);
             } else {
-                // `outpace` was killed. If no other process has this side open, closing it hangs the program up.
+                // `outpace` was killed. If no other process has this side open, closing it hangs the foreground up; what has the
+                // program in the background has to be told otherwise.
+                let foreground = orders.terminal.as_ref();
+                let foreground = foreground.and_then(|it| rustix::termios::tcgetpgrp(it).ok());
+                if foreground != Pid::from_raw(program) && signals::is_there(program) {
+                    signals::send(-program, libc::SIGHUP);
+                    signals::send(-program, libc::SIGCONT);
+                }
                 orders.ours = None;
                 if let (Some(shim), Some(terminal)) = (&shim, &orders.terminal) {
                     // Until the hangup, writes through the pseudo-terminal would succeed unread; the memory keeps them.

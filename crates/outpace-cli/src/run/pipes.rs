@@ -17,8 +17,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::sync::{Arc, Weak};
 
-/// Passed on to the program if a process has sent them; the terminal's own signals reach both of us.
-const PASSED_ON: [i32; 7] = [
+/// Passed on to the program if a process has sent them, as are others [meant for it](signals::meant_for_programs); the terminal's
+/// own signals reach both of us.
+const PASSED_ON: [i32; 8] = [
+    libc::SIGCONT,
     libc::SIGTERM,
     libc::SIGHUP,
     libc::SIGINT,
@@ -54,7 +56,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     }
     let failed = |error: io::Error| Failure::failed("relay", error);
     signals::tell_of_children();
-    let signals = Signals::collect(&[&PASSED_ON[..], &[libc::SIGCHLD]].concat()).map_err(failed)?;
+    let collected = [&PASSED_ON[..], &[libc::SIGCHLD]].concat();
+    let signals =
+        Signals::collect_with(&collected, signals::meant_for_programs()).map_err(failed)?;
     let mut relays = Relays::new(display).map_err(failed)?;
     let mut standard = nothing;
     // The pipe that the shim serves: stdout's if there is one.

@@ -23,7 +23,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::Duration;
 
-const COLLECTED: [i32; 11] = [
+const COLLECTED: [i32; 10] = [
     libc::SIGCHLD,
     libc::SIGTERM,
     libc::SIGHUP,
@@ -32,7 +32,6 @@ const COLLECTED: [i32; 11] = [
     libc::SIGUSR1,
     libc::SIGUSR2,
     libc::SIGALRM,
-    libc::SIGWINCH,
     libc::SIGTSTP,
     libc::SIGCONT,
 ];
@@ -57,7 +56,8 @@ const MOST_KEYS: usize = 64 << 10;
 pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> Outcome {
     let failed = |error: io::Error| Failure::failed("terminal", error);
     signals::tell_of_children();
-    let signals = Signals::collect(&COLLECTED).map_err(failed)?;
+    let signals =
+        Signals::collect_with(&COLLECTED, signals::meant_for_programs()).map_err(failed)?;
     let stdout = rustix::stdio::stdout();
     let (ours, theirs) = crate::platform::pty::open().map_err(failed)?;
     copy_settings(&theirs).map_err(failed)?;
@@ -470,7 +470,7 @@ impl Session<'_> {
             && let Some(arrived) = self.signals.next()
         {
             match arrived.number {
-                libc::SIGWINCH => self.follow_size(),
+                libc::SIGWINCH if !arrived.by_process => self.follow_size(),
                 libc::SIGCONT => self.go_on(),
                 libc::SIGHUP => {
                     self.hung_up |= has_gone(rustix::stdio::stdout());
@@ -479,7 +479,10 @@ impl Session<'_> {
                 libc::SIGUSR1 => self.relays.show_counters(self.program),
                 // As process 1 we reap orphans. The leader reports for itself.
                 libc::SIGCHLD => self.monitor.reap_others(),
-                // The signal stops the program; the report of that stops us.
+                // They mean the whole job, as its terminal's keys do. When one has stopped the program, the report of that stops us.
+                libc::SIGTERM | libc::SIGINT | libc::SIGQUIT | libc::SIGTSTP => {
+                    self.tell_group(arrived.number);
+                }
                 number => {
                     if let Some(program) = self.program {
                         signals::send(program, number);
@@ -494,6 +497,14 @@ impl Session<'_> {
     fn hang_up(&mut self) {
         self.hung_up = true;
         self.tell_of_hangup();
+    }
+
+    /// Sends a signal to the program and its children, as far as they are of one group.
+    fn tell_group(&self, number: i32) {
+        if let Some(program) = self.program.and_then(Pid::from_raw) {
+            let group = rustix::process::getpgid(Some(program)).unwrap_or(program);
+            signals::send(-group.as_raw_pid(), number);
+        }
     }
 
     /// The terminal has gone, or a process has sent SIGHUP: the signal goes to the program, and to the job to which the program
