@@ -134,7 +134,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     )?;
     if let Some((shim, _)) = shim_of_pipe {
         shim.wait_for_starts();
-        shim.describe().iter().for_each(|what| run.say(what));
+        if run.verbose {
+            shim.describe().iter().for_each(|what| run.say(what));
+        }
     }
     if let Some(Err(reason)) = &shim {
         run.say(format_args!("no shim: {reason}"));
