@@ -92,10 +92,11 @@ if command -v nix >/dev/null; then
   };
 }
 NIX
-    export NIX_STORE_DIR="$work/nix/store" NIX_STATE_DIR="$work/nix/var" NIX_LOG_DIR="$work/nix/log" NIX_CONF_DIR="$work/nix/etc" HOME="$work"
+    export NIX_STORE_DIR="$work/nix/store" NIX_STATE_DIR="$work/nix/var" NIX_LOG_DIR="$work/nix/log" NIX_CONF_DIR="$work/nix/etc"
     mkdir -p "$NIX_CONF_DIR"
     printf 'experimental-features = nix-command flakes\nsubstitute = false\nsandbox = false\nbuild-users-group =\n' >"$NIX_CONF_DIR/nix.conf"
-    PROGRAM=$program nix build --impure --no-write-lock-file --override-input nixpkgs "path:$work/nixpkgs" --out-link "$work/result" "path:$source"
+    # Its cache goes below HOME, where rustup, for Debian, looks for its settings.
+    HOME=$work PROGRAM=$program nix build --impure --no-write-lock-file --override-input nixpkgs "path:$work/nixpkgs" --out-link "$work/result" "path:$source"
     installed "$work/result" 'Nix flake'
     chmod -R u+w "$work/nix"
 else
