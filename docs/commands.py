@@ -112,6 +112,9 @@ def typed(command, folder, environment, size, limit):
     """Runs a command in a terminal of its own: status, seconds, what it printed, and whether it got Ctrl-C."""
     child, master = pty.fork()
     if child == 0:
+        # A job in the background ignores Ctrl-C, and so would what it starts.
+        for stop in signal.SIGINT, signal.SIGQUIT:
+            signal.signal(stop, signal.SIG_DFL)
         # Before the command can ask for it.
         fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
         os.chdir(folder)
