@@ -1,4 +1,5 @@
-{ Fields, a newline, and a flush a line; with LARGE lines that are joined and written together: the remedy, as there is no buffer on terminals. }
+{ Fields, a newline, and a flush a line; with LARGE lines that are joined and written together: the remedy, as there is no buffer on terminals. It
+  needs a larger buffer, too: that of a text file has 256 bytes. }
 program fields;
 {$H+}
 uses sysutils;
@@ -6,8 +7,12 @@ var
   i: longint;
 {$ifdef LARGE}
   text: string;
+  buffer: array[1..65536] of char;
 {$endif}
 begin
+{$ifdef LARGE}
+  settextbuf(output, buffer);
+{$endif}
   for i := 1 to strtoint(paramstr(1)) do
   begin
 {$ifdef LARGE}

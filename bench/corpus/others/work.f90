@@ -1,5 +1,5 @@
-! Some work and a flush for each line, or with LARGE lines that are joined and written together: the remedy, as unit 6 has no buffer on
-! terminals and pipes.
+! Some work and a flush for each line, or with LARGE lines that are joined and written together: the remedy on terminals and pipes, where
+! unit 6 has no buffer. In a file it has one, and the remedy is no flush: PLAIN.
 program work
   implicit none
   integer :: lines, i, k, at, length
@@ -25,7 +25,9 @@ program work
     end if
 #else
     write (*, '(i0,1x,f10.8)') i, x
+#ifndef PLAIN
     flush (6)
+#endif
 #endif
   end do
   write (*, '(a)', advance='no') text(:at)
