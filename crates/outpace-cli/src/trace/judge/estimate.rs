@@ -23,10 +23,12 @@ pub(crate) struct Cost {
     byte_ns: f64,
     /// The number of bytes that cost as much as a call, at least and at most: the part of a write that is left in a large one.
     bytes: (f64, f64),
+    /// The number of bytes that cost as much as the end of a line, which a terminal passes on by itself.
+    line_bytes: f64,
 }
 
 impl Cost {
-    pub(crate) const fn of(kind: Kind) -> Self {
+    pub(crate) fn of(kind: Kind) -> Self {
         let (least_ns, most_ns, byte_ns, bytes) = match kind {
             Kind::Null => (40.0, 1_500.0, 0.0, (1e6, 1e9)),
             Kind::Pipe => (100.0, 8_000.0, 2.0, (800.0, 8_000.0)),
@@ -40,6 +42,7 @@ impl Cost {
             most_ns,
             byte_ns,
             bytes,
+            line_bytes: 6.0 * f64::from(kind == Kind::Terminal),
         }
     }
 
@@ -54,7 +57,7 @@ impl Cost {
 
     /// The part of the time of writes of so many bytes that is left in large ones, at least and at most.
     fn left(&self, mean_size: u64) -> (f64, f64) {
-        let size = mean_size as f64;
+        let size = mean_size as f64 + self.line_bytes;
         (size / (size + self.bytes.1), size / (size + self.bytes.0))
     }
 }
@@ -154,10 +157,12 @@ fn total(read_ns: f64, unread: (u64, u64), calls: u64, least_ns: f64) -> Interva
 /// The cost of a write outside of the kernel and the library, at most: the kernel's work evicts caches and branch predictions,
 /// and wakes a processor. The second figure is a part of the kernel's time, because machines differ by several times.
 const BESIDE_NS: f64 = 70.0;
-const BESIDE: f64 = 0.18;
+const BESIDE: f64 = 0.1;
 
-/// Other programs pay up to this many times the most that those of the corpus do.
-const OTHERS: f64 = 1.3;
+/// A reader that each write wakes works beside the program for one or two microseconds, on a processor that may share its caches
+/// or its core: this part, at most, of what the program does meanwhile is lost.
+const READER: f64 = 0.15;
+const READER_NS: f64 = 1_500.0;
 
 /// The least cost of the calls is no more than this part of the program's own time.
 const MOST_OF_OWN: f64 = 0.5;
@@ -177,15 +182,23 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         likely: in_kernel.likely * (1.0 - least_left.midpoint(most_left)),
         high: in_kernel.high * (1.0 - least_left),
     };
-    let (least_ns, most_ns) = stream.language.call_ns(kind);
-    let most_ns = most_ns * OTHERS;
+    let (least_ns, most_ns, formatting) = stream.language.call_ns(kind);
     // Formatting stays.
     let least_ns = (calls * least_ns).min(MOST_OF_OWN * stream.own_ns.low);
-    // The kernel's time of large writes is that of their bytes.
-    let beside = BESIDE * f64::from(stream.could_be_larger());
-    let most_ns = stream.most_messages() as f64 * (most_ns + BESIDE_NS) + beside * in_kernel.high;
+    let mut most_ns = stream.most_messages() as f64 * (most_ns + BESIDE_NS);
+    if stream.could_be_larger() {
+        // The kernel's time of large writes is that of their bytes, and they wake no reader.
+        most_ns += BESIDE * in_kernel.high;
+        if kind.has_reader() {
+            most_ns += (READER * stream.own_ns.high).min(READER_NS * calls);
+        }
+    }
     let most_ns = most_ns.clamp(least_ns, stream.own_ns.high.max(least_ns));
-    let own = Interval::between(least_ns, most_ns);
+    let usual = Interval::between(least_ns, most_ns);
+    let own = Interval {
+        high: most_ns.max(formatting * stream.own_ns.high),
+        ..usual
+    };
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time; or the destination of small writes is unknown.
         return Interval {
@@ -239,15 +252,25 @@ mod tests {
     #[test]
     fn a_call_saves_its_time_in_the_kernel_and_its_part_of_the_programs_own() {
         for own_ns in [90.0, 1090.0] {
-            let saved = saved_by_blocks(&lines(Language::RUST, 250.0, own_ns));
+            let saved = saved_by_blocks(&lines(Language::C, 250.0, own_ns));
             let (low, high) = (saved.low / CALLS, saved.high / CALLS);
+            let beside = 300.0 * BESIDE + BESIDE_NS + READER * 1.2 * own_ns;
             assert!(
-                low > 200.0 && high <= 300.0 * (1.0 + BESIDE) + 130.0 + BESIDE_NS,
+                low > 200.0 && high <= 300.0 + 115.0 + beside,
                 "{low} to {high}"
             );
             // The kernel's time is known to a fifth here.
             assert!(high < 2.25 * low);
         }
+    }
+
+    #[test]
+    fn formatting_into_a_line_buffer_may_be_all_that_a_program_does_between_writes() {
+        let [in_c, in_rust] = [Language::C, Language::RUST]
+            .map(|language| saved_by_blocks(&lines(language, 250.0, 1090.0)));
+        assert_eq!(in_c.low, in_rust.low);
+        assert!(in_c.high < 700.0 * CALLS, "{in_c:?}");
+        assert!(in_rust.high > 1000.0 * CALLS, "{in_rust:?}");
     }
 
     #[test]

@@ -67,10 +67,11 @@ impl Verdict {
         let savings = streams.iter().map(estimate::saved_by_blocks);
         let together: Interval = savings.clone().sum();
         let chance_ns = RUN_TO_RUN * now * f64::from(together.high > 0.0);
+        // At worst, programs that run at the same time save together no more than the one that saves most.
+        let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
         let blocks_save_ns = Interval {
-            // At worst, programs that run at the same time save together no more than the one that saves most.
-            low: savings.map(|saved| saved.low).fold(0.0, f64::max) - chance_ns,
-            high: together.high + chance_ns,
+            low: together.likely - (together.likely - least_ns).hypot(chance_ns),
+            high: together.likely + (together.high - together.likely).hypot(chance_ns),
             ..together
         }
         .within(0.0, now * (1.0 - LEAST_LEFT));
@@ -230,7 +231,6 @@ impl Verdict {
 
     fn suggest(&mut self, worst: &Stream) {
         let kind = worst.target.kind;
-        let is_read = matches!(kind, Kind::Terminal | Kind::Pipe | Kind::Socket);
         let [blocks_gain, reader_gain] = self.gains();
         let blocks = (worst.could_be_larger() && blocks_gain >= NAMED).then(|| {
             let known = worst.language.remedy_for_calls(worst.buffering, kind);
@@ -242,14 +242,20 @@ impl Verdict {
                 _ => "",
             };
             let language = worst.language.name();
+            let is_more = self.blocks_save_ns.likely > self.share * self.now_ns as f64;
+            let around = match is_more {
+                true => ", in the writes and in the program's way to them",
+                false => "",
+            };
+            let saved = range(self.blocks_save_ns);
             (
-                format!("Block buffering would save {}.", range(self.blocks_save_ns)),
+                format!("Block buffering would save {saved}{around}."),
                 remedy.unwrap_or_else(|| format!("{language}: let it write larger blocks{or_run}")),
             )
         });
         let reader = (reader_gain >= NAMED).then(|| {
             let (awaited, saved) = (kind.awaited(), range(self.fast_reader_saves_ns));
-            let remedy = if is_read {
+            let remedy = if kind.has_reader() {
                 "unchanged: `outpace run -- CMD…` reads its output immediately"
             } else {
                 "write less, or to a faster device"

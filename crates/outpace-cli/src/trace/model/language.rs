@@ -65,13 +65,15 @@ impl Language {
     /// Recognises an interpreter by its file name, and a compiled program by what its compiler left in it.
     pub(crate) fn of(process: i32, executable: &Path) -> Self {
         let name = executable.file_name().and_then(|name| name.to_str());
-        match Self::of_interpreter(name.unwrap_or_default()) {
+        let arguments = procfs::arguments(process);
+        match Self::of_interpreter(name.unwrap_or_default(), &arguments) {
             Some(Self::PYTHON) => python(process),
-            Some(Self("Java")) if runs_no_java(&procfs::arguments(process)) => Self::UNRECOGNISED,
+            Some(Self("Java")) if runs_no_java(&arguments) => Self::UNRECOGNISED,
             Some(language) => language,
-            None if name == Some("busybox") => Self::of_applet(&procfs::arguments(process)),
+            None if name == Some("busybox") => Self::of_applet(&arguments),
             None => match Self::of_binary(executable) {
-                Some(Self("C" | "C++")) if runs_a_script(process) => Self::UNRECOGNISED,
+                Some(Self("C" | "C++")) if runs_a_script(process, &arguments) => Self::UNRECOGNISED,
+                Some(Self::C) if has_stdbuf(process) => Self("C with stdbuf"),
                 Some(Self::C) if SYSTEM.split(' ').any(|place| executable.starts_with(place)) => {
                     Self::INSTALLED_C
                 }
@@ -80,9 +82,13 @@ impl Language {
         }
     }
 
-    fn of_interpreter(name: &str) -> Option<Self> {
+    fn of_interpreter(name: &str, arguments: &[String]) -> Option<Self> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        let runs_it = |row: &[&str; 5]| row[1].split_ascii_whitespace().any(|name| name == stem);
+        let runs_it = |row: &[&str; 5]| {
+            let option = row[0].split_once(" with ").map(|parts| parts.1);
+            row[1].split_ascii_whitespace().any(|name| name == stem)
+                && option.is_none_or(|option| has_option(arguments, option))
+        };
         rows().find(runs_it).map(|row| Self(row[0]))
     }
 
@@ -180,13 +186,13 @@ impl Language {
         self.column(Kind::Unknown, 2).is_some()
     }
 
-    /// The cost of a write call in the program's own code, in nanoseconds, at least and at most.
-    pub(crate) fn call_ns(self, kind: Kind) -> (f64, f64) {
-        let range = self.column(kind, 3).and_then(|range| {
-            let (least, most) = range.split_once(' ')?;
-            Some((least.parse().ok()?, most.parse().ok()?))
-        });
-        range.unwrap_or_default()
+    /// The cost of a write call in the program's own code: nanoseconds at least and at most, and the part of that code that
+    /// it may be.
+    pub(crate) fn call_ns(self, kind: Kind) -> (f64, f64, f64) {
+        let figures = self.column(kind, 3).unwrap_or_default().split(' ');
+        let mut figures = figures.map(|figure| figure.parse().unwrap_or_default());
+        let mut next = || figures.next().unwrap_or_default();
+        (next(), next(), next())
     }
 
     /// The remedy for a stream with many small calls; `None` where no remedy is known to help on this kind of
@@ -195,13 +201,35 @@ impl Language {
         // `stdbuf` cannot change explicit flushes.
         let is_flushed = self.name() == "C" && buffering == Buffering::Unbuffered;
         let kind = if is_flushed { Kind::Unknown } else { kind };
-        let remedy = self.column(kind, 4)?;
+        let mut remedy = self.column(kind, 4)?;
+        if let Buffering::Block { .. } = buffering {
+            // Its buffer has been asked for already.
+            remedy = remedy.rsplit("; or ").next()?;
+        }
         Some(if remedy.starts_with('`') {
             remedy.to_owned()
         } else {
             format!("{}: {remedy}", self.name())
         })
     }
+}
+
+/// Whether a program has an option among its arguments: alone, or as one of several letters.
+fn has_option(arguments: &[String], option: &str) -> bool {
+    let is_letters = |word: &str| word.len() <= 4 && word.bytes().all(|c| c.is_ascii_alphabetic());
+    match option.strip_prefix('-') {
+        Some(letter) if letter.len() == 1 => arguments.iter().any(|word| {
+            let letters = word.strip_prefix('-');
+            letters.is_some_and(|letters| is_letters(letters) && letters.contains(letter))
+        }),
+        _ => arguments.concat().contains(&option.replace(' ', "")),
+    }
+}
+
+/// Whether `stdbuf` has told the C library to write lines, or at once.
+fn has_stdbuf(process: i32) -> bool {
+    let is_it = |word: &String| matches!(&**word, "_STDBUF_O=L" | "_STDBUF_O=0");
+    procfs::environment(process).iter().any(is_it)
 }
 
 /// Python, with the option or variable that makes it write every message at once.
@@ -241,9 +269,8 @@ fn runs_no_java(arguments: &[String]) -> bool {
 }
 
 /// Whether a program was given a script: then it may be the interpreter of a language that is not known here.
-fn runs_a_script(process: i32) -> bool {
+fn runs_a_script(process: i32, arguments: &[String]) -> bool {
     let directory = PathBuf::from(format!("/proc/{process}/cwd"));
-    let arguments = procfs::arguments(process);
     let mut words = arguments.iter().skip(1).take(MOST_WORDS);
     words.any(|word| is_script(&directory.join(word)))
 }
@@ -285,11 +312,15 @@ mod tests {
             ("beam.smp", Language::UNRECOGNISED),
             ("dotnet", Language(".NET")),
         ] {
-            assert_eq!(Language::of_interpreter(name), Some(language), "{name}");
+            assert_eq!(
+                Language::of_interpreter(name, &[]),
+                Some(language),
+                "{name}"
+            );
         }
         // The whole name is a version.
         for name in ["2048", "", "hello"] {
-            assert_eq!(Language::of_interpreter(name), None, "{name}");
+            assert_eq!(Language::of_interpreter(name, &[]), None, "{name}");
         }
     }
 
@@ -309,7 +340,7 @@ mod tests {
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
         assert_eq!(lines.count(), rows().count());
         for [name, ..] in rows().filter(|row| !row[0].ends_with(" on a terminal")) {
-            let (least_ns, most_ns) = Language(name).call_ns(Kind::Pipe);
+            let (least_ns, most_ns, _) = Language(name).call_ns(Kind::Pipe);
             assert!(least_ns < most_ns, "{name}");
         }
         assert_ne!(
@@ -327,7 +358,11 @@ mod tests {
         for (language, on_terminal, elsewhere) in [
             (Language::C, "C: static char", "C: static char"),
             (Language("Perl"), "Perl: $out .= ", "Perl: $| = 0;"),
-            (Language::RUST, "Rust: let mut out", "Rust: let mut out"),
+            (
+                Language::RUST,
+                "Rust: use outpace::println;",
+                "Rust: use outpace::println;",
+            ),
             (Language::INSTALLED_C, "`stdbuf", ""),
             (Language::UNRECOGNISED, "", ""),
         ] {
@@ -339,6 +374,64 @@ mod tests {
         assert_eq!(remedy(Language::UNRECOGNISED, Kind::Pipe), "");
         let by_option = Language("Python with -u");
         assert!(remedy(by_option, Kind::Pipe).starts_with("Python: leave the option -u out"));
+    }
+
+    #[test]
+    fn an_option_that_makes_every_line_a_write_is_named() {
+        for (line, option) in [
+            ("grep -n --line-buffered x", Some("--line-buffered")),
+            ("grep -n x", None),
+            ("sed -nu p", Some("-u")),
+            ("sed -n s/u/-u/", None),
+            ("sed --unbuffered p", Some("--unbuffered")),
+            ("tcpdump -nl", Some("-l")),
+            ("mawk -W interactive 1", Some("-W interactive")),
+            ("mawk 1", None),
+            ("rg --line-buffered x", Some("--line-buffered")),
+        ] {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let language = Language::of_interpreter(&words[0], &words[1..]);
+            let remedy = language.and_then(|of| of.remedy_for_calls(Buffering::Line, Kind::Pipe));
+            let named = format!("`CMD…` without {}", option.unwrap_or("any"));
+            let is_named = remedy.is_some_and(|remedy| remedy.starts_with(&named));
+            assert_eq!(is_named, option.is_some(), "{line}: {language:?}");
+        }
+    }
+
+    #[test]
+    fn what_stdbuf_told_a_program_is_seen() {
+        let language = |setting: &str| {
+            let mut program = std::process::Command::new("cut");
+            program.args(["-c1"]).env("_STDBUF_O", setting);
+            let pipes = program.stdin(std::process::Stdio::piped());
+            let mut child = pipes.spawn().unwrap();
+            let process = child.id() as i32;
+            // The kernel tells them at the end of the start.
+            while procfs::environment(process).is_empty() {
+                std::thread::yield_now();
+            }
+            let found = Language::of(process, &procfs::executable(process).unwrap());
+            drop(child.stdin.take());
+            child.wait().unwrap();
+            found
+        };
+        if language("65536") != Language::INSTALLED_C {
+            return eprintln!("skipped: cut is not written in C here");
+        }
+        for setting in ["L", "0"] {
+            assert_eq!(language(setting), Language("C with stdbuf"));
+        }
+    }
+
+    #[test]
+    fn a_buffer_that_is_there_is_not_advised_again() {
+        let remedy = |buffering| Language("Lua").remedy_for_calls(buffering, Kind::Terminal);
+        let blocks = Buffering::Block {
+            capacity: 1024,
+            exact: true,
+        };
+        assert!(remedy(Buffering::Line).unwrap().contains("setvbuf"));
+        assert!(!remedy(blocks).unwrap().contains("setvbuf"));
     }
 
     #[test]

@@ -20,6 +20,11 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Whether a process reads what is written there.
+    pub(crate) fn has_reader(self) -> bool {
+        matches!(self, Self::Terminal | Self::Pipe | Self::Socket)
+    }
+
     /// The side that a write to it may wait for.
     pub(crate) fn awaited(self) -> &'static str {
         match self {
