@@ -4,7 +4,7 @@ text = ''
 do n = 1 to lines % 2
   if how = 'large' then do
     text = text || n n // 17 || '0a'x
-    if length(text) > 60000 then do
+    if length(text) > 4000 then do
       call charout , text
       text = ''
     end

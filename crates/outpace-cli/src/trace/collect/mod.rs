@@ -2,7 +2,6 @@
 
 mod breakpoints;
 pub(super) mod exact;
-pub(super) mod floor;
 mod peek;
 mod stacks;
 pub(super) mod threads;
@@ -71,6 +70,15 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     let after = processor_time(process);
     run.user_ns = after.0.saturating_sub(before.0);
     run.system_ns = after.1.saturating_sub(before.1);
+    // Threads are held or wait for a processor at the same time, and after their end: both together take no more than the time in
+    // which they did not run. Tracepoints take processor time.
+    let ran_ns = (run.user_ns + run.system_ns).saturating_sub(run.beside_ns);
+    let mut not_running_ns = run.wall_ns.saturating_sub(ran_ns);
+    if !options.exact {
+        run.overhead_ns = run.overhead_ns.min(not_running_ns);
+        not_running_ns -= run.overhead_ns;
+    }
+    run.delayed_ns = run.delayed_ns.min(not_running_ns);
     match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
         None => {}
         Some(Ok(samples)) => run.samples = samples,

@@ -137,34 +137,34 @@ impl Watcher {
         self.ended
             .extend(std::mem::take(&mut self.alive).into_values());
         self.ended.sort_by_key(|process| process.first_ns);
-        let ran = self.ran();
-        // Threads are held or wait for a processor at the same time, and after their end: both together take no more than the time
-        // in which the program did not run.
-        let not_running_ns = wall_ns.saturating_sub(ran.total_ns);
-        let overhead_ns = self.peeking_ns.min(not_running_ns);
+        let (delayed_ns, beside_ns) = self.delayed_and_beside_ns();
         let run = Recording {
             ending,
             wall_ns,
-            overhead_ns,
-            delayed_ns: ran.delayed_ns.min(not_running_ns - overhead_ns),
+            overhead_ns: self.peeking_ns,
+            delayed_ns,
+            beside_ns,
             timeline: self.timeline,
             ..Recording::of(self.root, Mode::Sampled { looks: self.looks })
         };
         Ok((run, self.ended))
     }
 
-    /// How long the tree ran, and was ready to run without a processor: the first thread of the root and those that wrote, and
-    /// a process that the root waited for. Other threads run at the same time.
-    fn ran(&self) -> Processor {
-        let of = |watched: &Watched| {
-            let waited_for = |id, own: &Reading| id == self.root || own.io.write_calls > 0;
-            watched.threads.sum(waited_for).processor
-        };
-        let (root, others): (Vec<_>, Vec<_>) =
-            (self.ended.iter()).partition(|watched| watched.process == self.root);
-        let other = others.into_iter().map(of).max_by_key(|ran| ran.delayed_ns);
-        let root = root.into_iter().map(of);
-        root.fold(other.unwrap_or_default(), Processor::plus)
+    /// How long the tree was ready to run without a processor: the first thread of the root and those that wrote, or
+    /// a process that the root waited for. And how long other threads ran beside those.
+    fn delayed_and_beside_ns(&self) -> (u64, u64) {
+        let (mut of_root_ns, mut of_other_ns, mut beside_ns) = (0, 0, 0);
+        let waited_for = |id, own: &Reading| id == self.root || own.io.write_calls > 0;
+        for watched in &self.ended {
+            let own = watched.threads.sum(waited_for).processor;
+            beside_ns += watched.threads.all().processor.since(own).total_ns;
+            if watched.process == self.root {
+                of_root_ns += own.delayed_ns;
+            } else {
+                of_other_ns = own.delayed_ns.max(of_other_ns);
+            }
+        }
+        (of_other_ns.max(of_root_ns), beside_ns)
     }
 
     /// Looks exactly at a thread that writes much, of each process whose samples do not show how it is buffered.

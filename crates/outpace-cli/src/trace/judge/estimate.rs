@@ -1,13 +1,12 @@
 //! The cost of a stream's writes, and the part of it that large writes save: intervals, because neither can be measured
 //! without disturbing the program.
 //!
-//! Known are the count of the writes, their bytes, the processor time to the nanosecond, by clock ticks its parts in the
-//! kernel and in the program, and what a write costs at least on this machine ([`floor`]). Assumed are ranges, wide enough
-//! for the machines and kernels of today: what a write can cost in the kernel and what of that is left in blocks
-//! ([`Cost`]), and what a call costs in the program's own code ([`Language::call_ns`]).
+//! Known are the count of the writes, their bytes, the processor time to the nanosecond, and by clock ticks its parts in the
+//! kernel and in the program. Assumed are ranges, wide enough for the machines and kernels of today: what a write can cost in
+//! the kernel and what of that is left in blocks ([`Cost`]), and what a call costs in the program's own code
+//! ([`Language::call_ns`]).
 
 use crate::platform::procfs::{self, Processor};
-use crate::trace::collect::floor;
 use crate::trace::collect::watched::Watched;
 use crate::trace::model::findings::Stream;
 use crate::trace::model::interval::Interval;
@@ -23,7 +22,7 @@ pub(crate) struct Cost {
     byte_ns: f64,
     /// The number of bytes that cost as much as a call, at least and at most: the part of a write that is left in a large one.
     bytes: (f64, f64),
-    /// The number of bytes that cost as much as the end of a line, which a terminal passes on by itself.
+    /// The number of bytes that cost as much as the end of a line, which a terminal passes on by itself, at most.
     line_bytes: f64,
 }
 
@@ -57,8 +56,11 @@ impl Cost {
 
     /// The part of the time of writes of so many bytes that is left in large ones, at least and at most.
     fn left(&self, mean_size: u64) -> (f64, f64) {
-        let size = mean_size as f64 + self.line_bytes;
-        (size / (size + self.bytes.1), size / (size + self.bytes.0))
+        let (size, of_line) = (mean_size as f64, mean_size as f64 + self.line_bytes);
+        (
+            size / (size + self.bytes.1),
+            of_line / (of_line + self.bytes.0),
+        )
     }
 }
 
@@ -70,11 +72,6 @@ const CHANCE: f64 = 1.0;
 /// Other work of the kernel: a system call that reads, a page fault.
 const READ_NS: f64 = 200.0;
 const FAULT_NS: f64 = 400.0;
-
-/// From how many writes on, and up to which size, the least cost on this machine is measured, and the part of it that counts.
-const FEWEST_FOR_FLOOR: u64 = 2_000;
-const LARGEST_FOR_FLOOR: u64 = 1_024;
-const FLOOR: f64 = 0.85;
 
 /// The processor time of a process from its first write on: in the calls, and its own between them.
 pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) {
@@ -92,15 +89,8 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     };
     let start_ns = (start.total_ns as f64 - unseen).max(0.0);
     let (least_ns, most_ns) = Cost::of(target.kind).bounds(io.write_calls, io.bytes_written);
-    let mean_size = io.bytes_written / io.write_calls.max(1);
-    let has_floor = io.write_calls >= FEWEST_FOR_FLOOR && mean_size <= LARGEST_FOR_FLOOR;
     let read_ns = (processor.total_ns as f64 - start_ns).max(0.0);
     let unread = process.unread();
-    let floor_ns = has_floor.then(|| floor::write_ns(target, mean_size));
-    let floor_ns = floor_ns.flatten().unwrap_or(0.0) * FLOOR * io.write_calls as f64;
-    // A floor above the program's whole time has wakeups of a reader in it that the program did not cause.
-    let is_known = floor_ns < read_ns + unread.1 as f64;
-    let least_ns = least_ns.max(floor_ns * f64::from(is_known));
     let total = total(read_ns, unread, io.write_calls, least_ns);
     let total_ns = total.likely;
     let (user, system) = (processor.user_ns as f64, processor.system_ns as f64);
@@ -194,11 +184,8 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         }
     }
     let most_ns = most_ns.clamp(least_ns, stream.own_ns.high.max(least_ns));
-    let usual = Interval::between(least_ns, most_ns);
-    let own = Interval {
-        high: most_ns.max(formatting * stream.own_ns.high),
-        ..usual
-    };
+    let mut own = Interval::between(least_ns, most_ns);
+    own.high = most_ns.max(formatting * stream.own_ns.high);
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time; or the destination of small writes is unknown.
         return Interval {

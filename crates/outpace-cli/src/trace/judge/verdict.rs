@@ -236,17 +236,12 @@ impl Verdict {
             let known = worst.language.remedy_for_calls(worst.buffering, kind);
             // The known remedies are for stdout.
             let remedy = known.filter(|_| worst.descriptors != Descriptors::One(2));
-            // On a pipe `run` spares no calls.
-            let or_run = match kind {
-                Kind::Terminal => ", or run it as `outpace run -- CMD…`",
-                _ => "",
-            };
             let language = worst.language.name();
+            // On a pipe `run` spares the calls of programs that print by the C library.
+            let is_spared = kind == Kind::Terminal || (kind == Kind::Pipe && language == "C");
+            let or_run = ["", ", or run it as `outpace run -- CMD…`"][usize::from(is_spared)];
             let is_more = self.blocks_save_ns.likely > self.share * self.now_ns as f64;
-            let around = match is_more {
-                true => ", in the writes and in the program's way to them",
-                false => "",
-            };
+            let around = ["", ", in the calls and around them"][usize::from(is_more)];
             let saved = range(self.blocks_save_ns);
             (
                 format!("Block buffering would save {saved}{around}."),
@@ -376,6 +371,27 @@ mod tests {
             verdict.remedies[0].starts_with("Rust: let it write larger blocks"),
             "{verdict:?}"
         );
+    }
+
+    #[test]
+    fn run_is_named_where_it_spares_calls() {
+        let remedy = |language, kind| {
+            let printed = Stream {
+                language,
+                target: Target {
+                    kind,
+                    ..Target::default()
+                },
+                ..stream(100_000, 80 * MS, 0)
+            };
+            verdict(SAMPLED, 100 * MS, vec![printed]).remedies.remove(0)
+        };
+        let run = "outpace run -- program";
+        assert!(remedy(Language::INSTALLED_C, Kind::Pipe).contains(run));
+        assert!(!remedy(Language::INSTALLED_C, Kind::File).contains(run));
+        assert!(remedy(Language::UNRECOGNISED, Kind::Terminal).contains(run));
+        // It may be static.
+        assert!(!remedy(Language::UNRECOGNISED, Kind::Pipe).contains(run));
     }
 
     #[test]

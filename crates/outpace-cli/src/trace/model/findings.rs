@@ -144,6 +144,8 @@ pub(crate) struct Recording {
     pub(crate) inside_ns: f64,
     /// The part of it that the program was ready to run without a processor, which is no writing.
     pub(crate) delayed_ns: u64,
+    /// Processor time of threads that ran beside those that were ready to run.
+    pub(crate) beside_ns: u64,
     /// The part of it that the program's first thread was asleep, where that is known.
     pub(crate) asleep_ns: Option<u64>,
     pub(crate) user_ns: u64,

@@ -279,15 +279,17 @@ fn runs_a_script(process: i32, arguments: &[String]) -> bool {
 const MOST_WORDS: usize = 8;
 
 fn is_script(path: &Path) -> bool {
-    const ENDINGS: [&str; 24] = [
-        "awk", "bas", "clj", "el", "erl", "ex", "exs", "f", "fs", "groovy", "jl", "js", "lisp",
-        "lua", "m", "ml", "php", "pl", "pro", "py", "r", "rb", "scm", "tcl",
-    ];
+    const ENDINGS: &str = "awk bas clj el erl ex exs f forth fs fth groovy jl js lisp lsp lua m ml nl php pl pro py r rb rex rexx scm \
+                           sl st tcl";
     let mut start = [0; 2];
     let is_marked = |mut file: File| file.read_exact(&mut start).is_ok() && start == *b"#!";
     let has_interpreter = path.is_file() && File::open(path).is_ok_and(is_marked);
     let ending = path.extension().and_then(|ending| ending.to_str());
-    has_interpreter || ending.is_some_and(|ending| ENDINGS.contains(&&*ending.to_ascii_lowercase()))
+    has_interpreter
+        || ending.is_some_and(|ending| {
+            let ending = ending.to_ascii_lowercase();
+            ENDINGS.split(' ').any(|known| known == ending)
+        })
 }
 
 fn contains(haystack: &[u8], needle: &str) -> bool {
