@@ -9,7 +9,7 @@ use scripted::{
     process_of, scratch, stat_field, text, wait_until,
 };
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -296,6 +296,50 @@ fn a_terminal_whose_outpace_is_killed_while_it_shows_the_rest_is_as_it_was() {
     wait_until("the terminal as it was", || terminal.settings() == before);
     terminal.unstall();
     terminal.wait();
+}
+
+/// That key empties the terminal's queue, and the kernel tells no writer that waits for room there.
+#[test]
+fn ctrl_z_while_the_rest_is_shown_does_not_hold_it_up() {
+    for _ in 0..6 {
+        let (ours, theirs) = open_terminal(80, 24);
+        let side = || Stdio::from(theirs.try_clone().unwrap());
+        let mut child = Command::new("env")
+            .args([DEFAULT_SIGNALS, "setsid", "--ctty", "--wait", OUTPACE])
+            .args(["run", "--", "seq", "300000"])
+            .stdin(side())
+            .stdout(side())
+            .stderr(side())
+            .spawn()
+            .unwrap();
+        drop(theirs);
+        let mut terminal = File::from(ours);
+        let children = format!("/proc/{0}/task/{0}/children", child.id());
+        let mut shown = Vec::new();
+        let mut piece = [0; 4096];
+        // The leader has gone when the rest is all that is left.
+        let mut read_slowly = |shown: &mut Vec<u8>| {
+            let read = terminal.read(&mut piece).unwrap();
+            shown.extend_from_slice(&piece[..read]);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        };
+        wait_until("the last phase", || {
+            read_slowly(&mut shown);
+            let has_begun = !shown.is_empty();
+            has_begun && fs::read_to_string(&children).is_ok_and(|children| children.is_empty())
+        });
+        (0..5).for_each(|_| read_slowly(&mut shown));
+        assert!(!shown.ends_with(b"300000\r\n"));
+        terminal.write_all(b"\x1a").unwrap();
+        let rest = std::thread::spawn(move || {
+            let mut rest = Vec::new();
+            // A terminal that is closed answers EIO.
+            let _ = terminal.read_to_end(&mut rest);
+            rest
+        });
+        wait_until("the end", || child.try_wait().unwrap().is_some());
+        assert!(rest.join().unwrap().ends_with(b"\r\n300000\r\n"));
+    }
 }
 
 /// What `outpace run` makes of a terminal while it runs a program, and while it shows the rest: others do so, too.

@@ -14,6 +14,7 @@ use crate::user::quantity::{self, grouped};
 use crate::user::screen;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
+use rustix::termios::{Action, tcflow};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
@@ -145,6 +146,16 @@ impl Relays {
         Ok(move || signal(&ended))
     }
 
+    /// Wakes threads that wait until a terminal takes more: Ctrl-Z has emptied its queue, and the kernel tells no writer.
+    fn wake_writers(&self) {
+        for outlet in &self.outlets {
+            for action in [Action::OOff, Action::OOn] {
+                // It fails where the destination is no terminal.
+                let _ = tcflow(outlet.as_fd(), action);
+            }
+        }
+    }
+
     fn pending(&self) -> u64 {
         self.outlets.iter().map(|outlet| outlet.pending()).sum()
     }
@@ -250,6 +261,9 @@ pub(super) fn finish(
             }
             if arrived.number == libc::SIGUSR1 {
                 relays.show_counters(None);
+            }
+            if arrived.number == libc::SIGTSTP {
+                relays.wake_writers();
             }
         }
         if let (true, Some(keys)) = (has_keys, keys) {
