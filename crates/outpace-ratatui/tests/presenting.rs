@@ -387,6 +387,8 @@ fn a_command_that_comes_in_several_writes_arrives_whole() {
         let _ = emulator.read_to_end(&mut all);
         all
     });
+    // Leaving waits for half a second only, in which a busy machine may not run the reader.
+    assert!(terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap());
     drop((terminal, program));
     let all = reader.join().unwrap();
     let text = String::from_utf8_lossy(&all);

@@ -74,8 +74,8 @@ use crate::sys;
 ///   row, or a blank, before itself.
 /// - kitty 0.26 and xterm.js do not carry their cursor along if there is text below it, so it is parked below the live region, and the
 ///   way back is known for one width only. After a change of size, frames and lines wait there until the size has been the same for a
-///   quarter of a second. A change of width that overtakes a frame misplaces that frame, which may lose a line: the first change of
-///   several while lines are streamed.
+///   quarter of a second. A change of width that overtakes a frame misplaces that frame, which may lose a line, break or double it:
+///   the first change of several while lines are streamed.
 /// - A change of width between two halves of a frame misplaces the second half. Linux hands over up to 2 kB of a frame in one
 ///   piece, so this needs a longer frame, or a terminal that is more than 4 kB behind, as much as it reads at a time.
 /// - xterm does not reflow: when it becomes narrower, it cuts the rows of its screen.
