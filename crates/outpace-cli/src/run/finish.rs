@@ -8,7 +8,7 @@ use super::terminal::{self, Terminal};
 use super::{are_same, report};
 use crate::platform::descriptors::has_gone;
 use crate::platform::ending::Ending;
-use crate::platform::signals::Signals;
+use crate::platform::signals::{self, Signals};
 use crate::user::failure::Failure;
 use crate::user::quantity::{self, grouped};
 use crate::user::screen;
@@ -262,7 +262,9 @@ pub(super) fn finish(
             if arrived.number == libc::SIGUSR1 {
                 relays.show_counters(None);
             }
+            // The terminal has its own settings again, and Ctrl-Z is a signal: the rest is shown when the shell continues the job.
             if arrived.number == libc::SIGTSTP {
+                signals::stop_here(libc::SIGTSTP);
                 relays.wake_writers();
             }
         }
