@@ -3,9 +3,11 @@
 
 mod scripted;
 
-use scripted::{Terminal, interactive_shell, scratch, text, wait_until};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use scripted::{Terminal, interactive_shell, process_of, scratch, text, wait_until};
 use std::fs;
 use std::process::Command;
+use std::time::Duration;
 
 const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
 
@@ -337,6 +339,67 @@ fn a_job_in_the_background_that_reads_is_stopped_until_it_is_in_the_foreground()
     terminal.wait_for("run -- sh");
     terminal.type_keys("abc\r");
     terminal.wait_for("got <abc>");
+    terminal.wait_for("$ ");
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
+#[test]
+fn ctrl_s_stops_what_is_queued_as_well_and_ctrl_q_lets_it_go_on() {
+    const LENGTH: usize = 20_000_000;
+    let file = scratch("written");
+    let script = format!(
+        "head -c {LENGTH} /dev/zero | tr '\\0' x; : > {}; sleep 1000; true",
+        file.display()
+    );
+    let mut terminal = Terminal::start(OUTPACE, &["run", "--", "sh", "-c", &script], true);
+    wait_until("the program's output", || file.exists());
+    let program = process_of(&["sh", "-c", &script]).unwrap();
+    let path = format!("/proc/{program}/fd/2");
+    let its_terminal = fs::File::options().write(true).open(path).unwrap();
+    terminal.type_keys("\x13");
+    wait_until("a terminal that takes no output", || {
+        let mut room = [PollFd::new(&its_terminal, PollFlags::OUT)];
+        poll(&mut room, Some(&Timespec::default())).unwrap() == 0
+    });
+    terminal.unstall();
+    let mut before = 0;
+    wait_until("silence", || {
+        std::thread::sleep(Duration::from_millis(300));
+        let now = terminal.so_far().len();
+        std::mem::replace(&mut before, now) == now
+    });
+    // The kernel's own buffers.
+    assert!(before < 1 << 20, "{before}");
+    terminal.type_keys("\x11");
+    wait_until("the rest", || terminal.so_far().len() >= LENGTH);
+    terminal.type_keys("\x03");
+    terminal.whole();
+}
+
+/// The terminal's own settings are in force then, and its keys send signals.
+#[test]
+fn ctrl_z_stops_the_rest_of_a_program_that_has_ended_and_fg_shows_it() {
+    let Some(mut terminal) = interactive_shell() else {
+        return;
+    };
+    // More than the kernel keeps, and a terminal that does not read yet: the rest is shown for as long as it does not.
+    let file = scratch("ended");
+    let script = format!("seq 100000; : > {}", file.display());
+    terminal.stall();
+    terminal.type_keys(&format!("$OUTPACE run -- sh -c '{script}'\r"));
+    wait_until("the program's end", || {
+        file.exists() && process_of(&["sh", "-c", &script]).is_none()
+    });
+    wait_until(
+        "the rest, which is shown on a terminal that is not raw",
+        || terminal.settings() == terminal.first_settings(),
+    );
+    terminal.type_keys("\x1a");
+    terminal.unstall();
+    terminal.wait_for("Stopped");
+    terminal.type_keys("fg\r");
+    terminal.wait_for("\n100000\r");
     terminal.wait_for("$ ");
     terminal.type_keys("exit\r");
     terminal.whole();

@@ -276,6 +276,9 @@ pub(super) fn finish(
                 Ok(read) if typed[..read].contains(&CTRL_C) => skipped = Some(relays.pending()),
                 Ok(read) => {
                     if let Some(pty) = &pty {
+                        if let Some(terminal) = &mut terminal {
+                            terminal.follow_flow_control(pty, &typed[..read]);
+                        }
                         // Output in the shared memory waits for these keys as well.
                         typed_ahead.extend(terminal::type_flow_control(pty, &typed[..read]));
                     }

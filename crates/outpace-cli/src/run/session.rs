@@ -558,6 +558,9 @@ impl Session<'_> {
         }
         let mut ready = [PollFd::new(&self.pty, PollFlags::OUT)];
         if poll(&mut ready, Some(&Default::default())).is_ok_and(|count| count > 0) {
+            if let Some(terminal) = &mut self.terminal {
+                terminal.follow_flow_control(&self.pty, &self.keys);
+            }
             match rustix::io::write(&self.pty, &self.keys) {
                 Ok(written) => {
                     self.conversation.typed();

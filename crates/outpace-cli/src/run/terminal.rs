@@ -170,7 +170,8 @@ pub(super) fn undo(descriptor: impl AsFd, before: &Settings, made: &[Settings]) 
     ];
     let is_step = |step: &Settings| now.has_same_modes(step) && now.0.c_cc == step.0.c_cc;
     if made.iter().any(|made| now.has_same_modes(made)) || on_the_way.iter().any(is_step) {
-        // A terminal that has gone needs no restoring.
+        // A terminal that has gone needs no restoring. The keys of the program's may have stopped its output.
+        let _ = termios::tcflow(&descriptor, termios::Action::OOn);
         let _ = before.apply(&descriptor);
     }
 }
@@ -344,6 +345,8 @@ pub(super) struct Terminal {
     descriptor: OwnedFd,
     /// The settings to restore, while it is raw.
     before: Option<Settings>,
+    /// A key has stopped its output.
+    is_stopped: bool,
 }
 
 impl Terminal {
@@ -362,6 +365,7 @@ impl Terminal {
         Ok(Self {
             descriptor,
             before: None,
+            is_stopped: false,
         })
     }
 
@@ -505,8 +509,41 @@ impl Terminal {
         let _ = rustix::io::write(&self.descriptor, b"\x18\x1b[0m\x1b[?25h");
     }
 
+    /// Stops this terminal's output, and lets it go on, as keys just typed do it on the program's: otherwise the output that is queued
+    /// would be shown although Ctrl-S was typed (termios(3): IXON, IXANY; a key that sends a signal lets output go on).
+    pub(super) fn follow_flow_control(&mut self, pty: impl AsFd, typed: &[u8]) {
+        use termios::{InputModes, LocalModes, SpecialCodeIndex};
+        let Ok(settings) = termios::tcgetattr(pty) else {
+            return;
+        };
+        let has_flow_control = settings.input_modes.contains(InputModes::IXON);
+        let is = |key: u8, index| key != 0 && settings.special_codes[index] == key;
+        for key in typed.iter().copied() {
+            let sends_signal = settings.local_modes.contains(LocalModes::ISIG)
+                && (is(key, SpecialCodeIndex::VINTR)
+                    || is(key, SpecialCodeIndex::VQUIT)
+                    || is(key, SpecialCodeIndex::VSUSP));
+            if has_flow_control && is(key, SpecialCodeIndex::VSTOP) && !self.is_stopped {
+                self.is_stopped = termios::tcflow(&self.descriptor, termios::Action::OOff).is_ok();
+            } else if !has_flow_control
+                || sends_signal
+                || is(key, SpecialCodeIndex::VSTART)
+                || settings.input_modes.contains(InputModes::IXANY)
+            {
+                self.let_output_go_on();
+            }
+        }
+    }
+
+    fn let_output_go_on(&mut self) {
+        if std::mem::take(&mut self.is_stopped) {
+            let _ = termios::tcflow(&self.descriptor, termios::Action::OOn);
+        }
+    }
+
     /// Restores the settings.
     pub(super) fn restore(&mut self) {
+        self.let_output_go_on();
         if let Some(before) = self.before.take() {
             // A terminal that has gone needs no restoring.
             let _ = before.apply(&self.descriptor);

@@ -262,6 +262,11 @@ impl Terminal {
         self.shown.0.lock().unwrap().bytes.clone()
     }
 
+    /// The terminal does not read until told to.
+    pub(crate) fn stall(&self) {
+        self.shown.0.lock().unwrap().stalled = true;
+    }
+
     /// The terminal begins to read.
     pub(crate) fn unstall(&self) {
         self.shown.0.lock().unwrap().stalled = false;
