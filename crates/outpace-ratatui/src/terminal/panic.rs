@@ -20,9 +20,9 @@ thread_local! {
 }
 
 /// A panic that is being reported.
-struct Report;
+struct PanicReport;
 
-impl Report {
+impl PanicReport {
     fn begin() -> Self {
         REPORTING.set(true);
         *REPORTS.lock().unwrap_or_else(PoisonError::into_inner) += 1;
@@ -30,7 +30,7 @@ impl Report {
     }
 }
 
-impl Drop for Report {
+impl Drop for PanicReport {
     fn drop(&mut self) {
         REPORTING.set(false);
         *REPORTS.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
@@ -44,7 +44,7 @@ pub(super) fn give_back_first() {
     ONCE.call_once(|| {
         let previous = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |info| {
-            let _report = Report::begin();
+            let _report = PanicReport::begin();
             let thread = std::thread::current();
             let name = thread.name().unwrap_or("without a name");
             // The panic is reported, not an error of giving the terminal back.
