@@ -293,23 +293,33 @@ fn what_json_says_is_as_its_schema_describes_it() {
     assert!(!schema.is_valid(&more));
 }
 
+/// The program that the C compiler makes of this text; `None` without a compiler.
+fn compiled(name: &str, options: &[&str], text: &str) -> Option<String> {
+    if !installed("cc") {
+        println!("skipped: cc is not installed");
+        return None;
+    }
+    let (program, source) = (scratch(name), scratch(&format!("{name}.c")));
+    std::fs::write(&source, text).unwrap();
+    let mut command = Command::new("cc");
+    command.args(options).arg("-o").args([&program, &source]);
+    assert!(command.status().unwrap().success());
+    Some(program.to_str().unwrap().to_owned())
+}
+
 #[test]
 fn the_exact_mode_shows_where_writes_are_made_where_perf_may_look() {
-    if !installed("perf") || !installed("cc") {
+    if !installed("perf") {
         return;
     }
-    let (source, program) = (scratch("where.c"), scratch("where"));
     let text_of_it = "#include <unistd.h>\n\
         __attribute__((noinline)) int say(void) { return write(1, \"x\\n\", 2) + 1; }\n\
         int main(void) { for (int i = 0; i < 300000; i++) if (say() < 0) return 1; }\n";
-    std::fs::write(&source, text_of_it).unwrap();
-    let built = Command::new("cc")
-        .args(["-O1", "-g", "-fno-omit-frame-pointer", "-o"])
-        .args([&program, &source])
-        .status()
-        .unwrap();
-    assert!(built.success());
-    let output = run(&["--exact", "--", program.to_str().unwrap()]);
+    let options = ["-O1", "-g", "-fno-omit-frame-pointer"];
+    let Some(program) = compiled("where", &options, text_of_it) else {
+        return;
+    };
+    let output = run(&["--exact", "--", &program]);
     let report = text(&output.stderr);
     if report.contains("no call stacks") {
         eprintln!("skipped: {report}");
@@ -352,20 +362,13 @@ fn a_program_of_a_millisecond_takes_at_least_its_processor_time() {
 
 #[test]
 fn no_write_to_a_terminal_is_cut_in_two() {
-    if !installed("cc") {
-        return;
-    }
-    let (source, program) = (scratch("whole.c"), scratch("whole"));
     let whole = "#include <unistd.h>\n\
         int main(void) { for (int i = 0; i < 100000; i++) if (write(1, \"some line\\n\", 10) != 10) return 7; }\n";
-    std::fs::write(&source, whole).unwrap();
-    let built = Command::new("cc")
-        .arg("-o")
-        .args([&program, &source])
-        .status();
-    assert!(built.unwrap().success());
+    let Some(program) = compiled("whole", &[], whole) else {
+        return;
+    };
     for exact in [&[][..]; 8].into_iter().chain([&["--exact"][..]; 2]) {
-        let arguments = [&["trace"], exact, &[program.to_str().unwrap()]].concat();
+        let arguments = [&["trace"], exact, &[&program]].concat();
         let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &arguments, false);
         assert_eq!(terminal.wait().code(), Some(0), "{exact:?}");
     }
@@ -373,24 +376,17 @@ fn no_write_to_a_terminal_is_cut_in_two() {
 
 #[test]
 fn lines_and_fragments_on_a_terminal_are_told_apart_where_the_kernel_may_be_asked() {
-    if !installed("cc") {
-        return;
-    }
-    let (source, program) = (scratch("ends.c"), scratch("ends"));
     // Without an argument a write for each line, with one two.
     let ends = "#include <unistd.h>\n\
         int main(int n, char **v) { for (int i = 0; i < 200000; i++) {\n\
         if (n > 1) { if (write(1, \"some \", 5) != 5 || write(1, \"line\\n\", 5) != 5) return 7; }\n\
         else if (write(1, \"some line\\n\", 10) != 10) return 7; } }\n";
-    std::fs::write(&source, ends).unwrap();
-    let built = Command::new("cc")
-        .arg("-o")
-        .args([&program, &source])
-        .status();
-    assert!(built.unwrap().success());
+    let Some(program) = compiled("ends", &[], ends) else {
+        return;
+    };
     let report = scratch("ends.json");
     let trace = |exact: &[&str], argument: &[&str]| {
-        let paths = [report.to_str().unwrap(), program.to_str().unwrap()];
+        let paths = [report.to_str().unwrap(), &program];
         let words = [&["trace", "--json", paths[0]], exact, &paths[1..], argument].concat();
         let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &words, false);
         assert_eq!(terminal.wait().code(), Some(0));
@@ -460,44 +456,28 @@ fn a_short_program_that_another_waits_for_has_processor_time() {
 
 #[test]
 fn threads_that_have_ended_have_processor_time() {
-    if !installed("cc") {
-        return;
-    }
-    let (program, source) = (scratch("in-turn"), scratch("in-turn.c"));
     let text = "#include <pthread.h>\n#include <unistd.h>\n\
         static void *lines(void *none) { for (int i = 0; i < 2000; i++) if (write(1, \"line\\n\", 5) < 5) break; return none; }\n\
         int main(void) { for (int i = 0; i < 8; i++) { pthread_t thread; pthread_create(&thread, 0, lines, 0); \
         pthread_join(thread, 0); } }\n";
-    std::fs::write(&source, text).unwrap();
-    let built = Command::new("cc")
-        .arg("-pthread")
-        .arg("-o")
-        .args([&program, &source])
-        .status();
-    assert!(built.unwrap().success());
-    assert_has_processor_time(&["--", program.to_str().unwrap()], "in-turn.json");
+    let Some(program) = compiled("in-turn", &["-pthread"], text) else {
+        return;
+    };
+    assert_has_processor_time(&["--", &program], "in-turn.json");
 }
 
 #[test]
 fn no_program_takes_less_time_than_it_ran() {
-    if !installed("cc") {
-        return;
-    }
     // Threads that wait for each other's lock and for a processor at the same time.
-    let (program, source) = (scratch("together"), scratch("together.c"));
     let text = "#include <pthread.h>\n#include <stdio.h>\n\
         static void *lines(void *none) { for (int i = 0; i < 20000; i++) { printf(\"line %d\\n\", i); fflush(stdout); } return none; }\n\
         int main(void) { pthread_t threads[4]; for (int i = 0; i < 4; i++) pthread_create(threads + i, 0, lines, 0); \
         for (int i = 0; i < 4; i++) pthread_join(threads[i], 0); }\n";
-    std::fs::write(&source, text).unwrap();
-    let built = Command::new("cc")
-        .arg("-pthread")
-        .arg("-o")
-        .args([&program, &source])
-        .status();
-    assert!(built.unwrap().success());
+    let Some(program) = compiled("together", &["-pthread"], text) else {
+        return;
+    };
     for _ in 0..8 {
-        let found = findings(&["--", program.to_str().unwrap()], "together.json");
+        let found = findings(&["--", &program], "together.json");
         let time = |name: &str| found[name].as_u64().unwrap();
         let ran_ns = time("user_ns") + time("system_ns");
         let now_ns = found["verdict"]["now_ns"].as_u64().unwrap();
@@ -562,36 +542,24 @@ fn assert_has_processor_time(arguments: &[&str], name: &str) {
 
 #[test]
 fn a_program_that_runs_others_is_not_taken_for_c() {
-    if !installed("cc") {
-        return;
-    }
     // Interpreters and virtual machines offer their own functions to what they load.
     let offered: String = (0..150)
         .map(|n| format!("int offered_{n}(void) {{ return {n}; }}\n"))
         .collect();
-    let source = scratch("host.c");
     let main =
         "int main(void) { for (int i = 0; i < 3000; i++) { puts(\"x\"); fflush(stdout); } }\n";
     // The compiler of Vala, which becomes C on its way, leaves such a name.
     let named = "#ifdef NAMED\nint NAMED(void) { return 0; }\n#endif\n";
-    std::fs::write(
-        &source,
-        format!("#include <stdio.h>\n{named}{offered}{main}"),
-    )
-    .unwrap();
+    let source = format!("#include <stdio.h>\n{named}{offered}{main}");
     for (option, language) in [
         ("-rdynamic", "unrecognised"),
         ("-DNAMED=_vala_main", "unrecognised"),
         ("-O1", "C"),
     ] {
-        let program = scratch(&format!("host{option}"));
-        let built = Command::new("cc")
-            .arg(option)
-            .arg("-o")
-            .args([&program, &source])
-            .status();
-        assert!(built.unwrap().success());
-        let found = findings(&["--exact", "--", program.to_str().unwrap()], "host.json");
+        let Some(program) = compiled(&format!("host{option}"), &[option], &source) else {
+            return;
+        };
+        let found = findings(&["--exact", "--", &program], "host.json");
         assert_eq!(
             found["streams"][0]["language"], language,
             "{option}: {found:#}"
