@@ -170,7 +170,7 @@ pub(super) fn undo(descriptor: impl AsFd, before: &Settings, made: &[Settings]) 
     ];
     let is_step = |step: &Settings| now.has_same_modes(step) && now.0.c_cc == step.0.c_cc;
     if made.iter().any(|made| now.has_same_modes(made)) || on_the_way.iter().any(is_step) {
-        // A terminal that has gone needs no restoring. The keys of the program's may have stopped its output.
+        // A terminal that has gone needs no restoring. A key may have stopped its output.
         let _ = termios::tcflow(&descriptor, termios::Action::OOn);
         let _ = before.apply(&descriptor);
     }
@@ -509,8 +509,8 @@ impl Terminal {
         let _ = rustix::io::write(&self.descriptor, b"\x18\x1b[0m\x1b[?25h");
     }
 
-    /// Stops this terminal's output, and lets it go on, as keys just typed do it on the program's: otherwise the output that is queued
-    /// would be shown although Ctrl-S was typed (termios(3): IXON, IXANY; a key that sends a signal lets output go on).
+    /// Stops this terminal's output, and lets it go on, as the keys just typed do on the program's (termios(3): IXON, IXANY; a key that
+    /// sends a signal lets output go on). Otherwise queued output would be shown after Ctrl-S.
     pub(super) fn follow_flow_control(&mut self, pty: impl AsFd, typed: &[u8]) {
         use termios::{InputModes, LocalModes, SpecialCodeIndex};
         let Ok(settings) = termios::tcgetattr(pty) else {
@@ -523,8 +523,8 @@ impl Terminal {
                 && (is(key, SpecialCodeIndex::VINTR)
                     || is(key, SpecialCodeIndex::VQUIT)
                     || is(key, SpecialCodeIndex::VSUSP));
-            if has_flow_control && is(key, SpecialCodeIndex::VSTOP) && !self.is_stopped {
-                self.is_stopped = termios::tcflow(&self.descriptor, termios::Action::OOff).is_ok();
+            if has_flow_control && is(key, SpecialCodeIndex::VSTOP) {
+                self.is_stopped |= termios::tcflow(&self.descriptor, termios::Action::OOff).is_ok();
             } else if !has_flow_control
                 || sends_signal
                 || is(key, SpecialCodeIndex::VSTART)
