@@ -2,20 +2,24 @@
 """Compares screenshots of real terminals, pixel by pixel, with real applications on crossterm's backend and on this one.
 
     crates/outpace-ratatui/examples/ports/build.py
-    crates/outpace-ratatui/scripts/compare-applications.py [--terminals xterm,…] [--work DIRECTORY] [APPLICATION…]
+    crates/outpace-ratatui/scripts/compare-applications.py [--terminals xterm,…] [--resize SEED] [--work DIRECTORY] [APPLICATION…]
 
 Four terminals of a kind open side by side, each on a display of its own (Xvfb; foot in a weston in that), with their default settings:
 one runs the application as it is, one again as it is, one on this backend, and one as it is that is made to draw each screen once more
 after clearing it, by a change of size there and back. All get the same keys (applications.toml). After each key, once the screens
 stand still, it counts the pixels in which this backend's screenshot differs from crossterm's, and in which crossterm's two differ. Then
-in how many each of both differs from the cleared screen: where crossterm's picture keeps rests of earlier frames, this backend's has
-to be that one. Screens that differ are awaited for a while, as one terminal may lag behind another. Terminals that are not
-installed are reported and skipped. The screenshots of screens that differ are kept. Exit status 1 if any screen differs in
-more pixels than crossterm's own two.
+in how many each of both differs from the cleared screen, and in how many this backend's is neither crossterm's nor the cleared screen:
+where crossterm's picture keeps rests of earlier frames, each pixel has to be one of both. Screens that differ are awaited for a
+while, as one terminal may lag behind another. Terminals that are not installed are reported and skipped. The screenshots of screens
+that differ are kept. Exit status 1 if any screen has more pixels of the last kind than those in which crossterm's two differ.
+
+With `--resize`, xdotool resizes the windows after each key, one to six times with pauses of 0 to 300 ms, all of them alike. foot, which
+fills its display, gets another size of its font. The seed names the sizes.
 """
 
 import argparse
 import os
+import random
 import signal
 import sys
 import tempfile
@@ -81,6 +85,19 @@ class Run:
         return last[1]
 
 
+def resize_all(runs, sizes):
+    """Gives the windows random sizes, the same to each."""
+    changes = [(sizes.randint(300, 980), sizes.randint(150, 680), sizes.uniform(0, 0.3)) for _ in range(sizes.randint(1, 6))]
+
+    def resize(run):
+        for width, height, pause in changes:
+            run.display.resize(width, height)
+            time.sleep(pause)
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(resize, runs.values()))
+
+
 class Screen:
     """The screenshots of one screen, and how many pixels differ."""
 
@@ -92,6 +109,7 @@ class Screen:
             self.shots = shoot_all(compared)
             self.own = self.between("theirs", "again")
             self.ours = min(self.between(name, "ours") for name in ("theirs", "again"))
+            self.left = 0
             self.ours_alone = self.theirs_alone = None
             if self.ours == self.own == 0:
                 return
@@ -100,15 +118,15 @@ class Screen:
                 compared = runs
                 continue
             self.ours_alone, self.theirs_alone = (self.between(name, "alone") for name in ("ours", "theirs"))
-            if self.ours_alone == 0 or time.monotonic() - start > PATIENCE:
+            self.left = self.between("ours", "theirs", "again", "alone")
+            if self.left == 0 or time.monotonic() - start > PATIENCE:
                 return
 
-    def between(self, one, other):
-        return different(self.shots[one], self.shots[other])
+    def between(self, *names):
+        return different(*(self.shots[name] for name in names))
 
     def is_worse(self):
-        least = self.ours if self.ours_alone is None else min(self.ours, self.ours_alone)
-        return least > self.own
+        return self.left > self.own
 
     def save(self, work, name):
         for run, shot in self.shots.items():
@@ -120,8 +138,8 @@ def shoot_all(runs):
         return dict(zip(runs, pool.map(Run.shoot, runs.values())))
 
 
-def compare(displays, session, programs, fixtures, work):
-    """The screens of one application in one terminal."""
+def compare(displays, session, programs, fixtures, work, sizes):
+    """The screens of one application in one terminal, resized after each key if there are sizes to choose from."""
     runs = {}
     found = []
     try:
@@ -133,6 +151,8 @@ def compare(displays, session, programs, fixtures, work):
             if key:
                 for run in runs.values():
                     run.type(key)
+            if sizes:
+                resize_all(runs, sizes)
             screen = Screen(runs)
             if any(run.ended() for run in runs.values()):
                 raise TimeoutError(f"{session.name} ended after {key!r}")
@@ -149,6 +169,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("names", nargs="*", help="programs to compare; all without")
     arguments.add_argument("--terminals", default=",".join(TERMINALS))
+    arguments.add_argument("--resize", metavar="SEED")
     arguments.add_argument("--work", type=Path)
     arguments.add_argument("--directory", type=Path, default=build.DEFAULT, help="where build.py worked")
     options = arguments.parse_args()
@@ -163,7 +184,7 @@ def main():
     make_fixtures(fixtures, programs)
     failed = False
     for terminal in options.terminals.split(","):
-        if lacking := missing(terminal):
+        if lacking := missing(terminal, *["xdotool"] * bool(options.resize)):
             print(f"{terminal}: skipped, not installed: {', '.join(lacking)}")
             continue
         displays = {}
@@ -179,7 +200,8 @@ def main():
                     print(f"{name}: skipped, not built")
                     continue
                 try:
-                    found = compare(displays, session, programs, fixtures, work / terminal)
+                    sizes = random.Random(options.resize) if options.resize else None
+                    found = compare(displays, session, programs, fixtures, work / terminal, sizes)
                 except TimeoutError as error:
                     failed = True
                     print(f"{terminal} {name}: {error}  <--", flush=True)
@@ -188,7 +210,7 @@ def main():
                 failed |= bool(worse)
                 differ = [number for number, screen in enumerate(found) if screen.ours_alone is not None]
                 more = f"; from the cleared screen, of those: {[found[number].ours_alone for number in differ]}, crossterm's " \
-                       f"{[found[number].theirs_alone for number in differ]}" if differ else ""
+                       f"{[found[number].theirs_alone for number in differ]}; neither: {[found[number].left for number in differ]}" if differ else ""
                 note = f"  <-- screens {worse}" if worse else ""
                 print(f"{terminal} {name}: {len(found)} screens, {[screen.ours for screen in found]} pixels differ, crossterm's own "
                       f"{[screen.own for screen in found]}{more}{note}", flush=True)

@@ -25,9 +25,9 @@ def wait_for(condition, what, limit=LIMIT):
         time.sleep(0.05)
 
 
-def missing(terminal):
+def missing(terminal, *others):
     """The programs that have to be installed and are not."""
-    needed = ["Xvfb", terminal] + (["weston"] if terminal == "foot" else [])
+    needed = ["Xvfb", terminal, *others] + (["weston"] if terminal == "foot" else [])
     return [tool for tool in needed if not shutil.which(tool)]
 
 
@@ -66,6 +66,17 @@ class Display:
                                   stderr=subprocess.DEVNULL)
         self.windows.append(window)
         return window
+
+    def resize(self, width, height):
+        """Gives the window another size in pixels; foot, which fills its display, a font that is the larger the narrower."""
+        if self.terminal == "foot":
+            self.xdotool("key", "ctrl+0", *["ctrl+plus"] * max(0, (900 - width) // 120))
+        else:
+            window = self.xdotool("search", "--onlyvisible", "--class", self.terminal).split()[-1]
+            self.xdotool("windowsize", window, str(width), str(height))
+
+    def xdotool(self, *arguments):
+        return subprocess.run(["xdotool", *arguments], env=self.environment, check=True, capture_output=True, text=True).stdout
 
     def close_windows(self):
         for window in self.windows:
@@ -113,9 +124,13 @@ class Picture:
                 file.write(struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)))
 
 
-def different(one, other):
-    """How many pixels differ; the unused eighth bits do not count."""
-    if one == other:
-        return 0
-    pairs = zip(memoryview(one.pixels).cast("I"), memoryview(other.pixels).cast("I"))
-    return sum(a & 0xFFFFFF != b & 0xFFFFFF for a, b in pairs)
+def different(one, *others):
+    """In how many pixels a picture is like none of the others; the unused eighth bits do not count."""
+    count = 0
+    line = len(one.pixels) // one.height
+    for start in range(0, len(one.pixels), line):
+        row, *rows = (picture.pixels[start:start + line] for picture in (one, *others))
+        if row not in rows:
+            pixels, *rest = (memoryview(each).cast("I") for each in (row, *rows))
+            count += sum(all((a ^ b) & 0xFFFFFF for b in all_b) for a, *all_b in zip(pixels, *rest))
+    return count
