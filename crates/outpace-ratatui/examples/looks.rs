@@ -2,7 +2,7 @@
 //! after so many frames, or that frame alone, on a screen that never showed another. WHAT is `styles` (every attribute and pair of attributes, in colours of all kinds), `blinking` (each of them with blinking),
 //! `symbols` (words with symbols on whose widths terminals disagree) or a workload. It says on standard error when the picture is drawn, and stays until it is killed. `scripts/compare-pixels.py` compares the screenshots.
 
-use std::io;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use outpace_ratatui::OutpaceBackend;
@@ -52,11 +52,11 @@ fn styles(buffer: &mut Buffer, frame: u32, blinking: bool) {
     }
 }
 
-/// Joined and modified emoji, flags, scripts whose letters combine, marks and separators without a width, wide and ambiguous symbols. Not
-/// `☀`, which kitty draws in the size in which it came first, whichever backend sends it.
-const DISPUTED: [&str; 27] = [
+/// Joined and modified emoji, flags, scripts whose letters combine, marks and separators without a width, wide and ambiguous symbols.
+const DISPUTED: [&str; 28] = [
     "❤️",
     "☀️",
+    "☀",
     "1️⃣",
     "👨\u{200d}👩\u{200d}👧",
     "🏳️\u{200d}🌈",
@@ -109,6 +109,18 @@ fn symbols(buffer: &mut Buffer, frame: u32) {
     }
 }
 
+/// Has the terminal draw each of them once: kitty draws a symbol in the size in which it came first, and which frame is the first that it
+/// draws depends on the moment.
+fn draw_each() -> io::Result<()> {
+    let mut stdout = io::stdout();
+    for symbol in DISPUTED {
+        write!(stdout, "{symbol}x\r\n")?;
+    }
+    stdout.flush()?;
+    std::thread::sleep(Duration::from_secs(1));
+    Ok(())
+}
+
 fn show<B: Backend>(backend: B, what: &str, frames: u32, alone: bool) -> io::Result<Terminal<B>>
 where
     B::Error: std::fmt::Debug,
@@ -145,6 +157,9 @@ fn main() -> io::Result<()> {
     let alone = next("") == "alone";
     crossterm::terminal::enable_raw_mode()?;
     crossterm::execute!(io::stdout(), crossterm::terminal::EnterAlternateScreen)?;
+    if what == "symbols" {
+        draw_each()?;
+    }
     let stay = || {
         eprintln!("drawn");
         loop {

@@ -273,6 +273,9 @@ impl Renderer {
         if let Some(beneath) = beneath.filter(|_| on_screen && cursor.visible) {
             self.dress_beneath_cursor(wanted, beneath);
         }
+        // What the application erases or prints by itself then has the terminal's own colours, as through crossterm's backend. xterm also
+        // draws a cursor by the pen: on a blank that has a foreground and no background, in its own colours if the pen is like that, too.
+        self.encoder.reset_pen();
         if cursor.visible {
             self.encoder.text(SHOW_CURSOR);
         }
@@ -293,10 +296,6 @@ impl Renderer {
         self.encoder.symbol(' ');
         self.encoder.advance(1);
         self.encoder.move_to(x, y);
-        if beneath.fg.is_explicit() && !cell.bg.is_explicit() {
-            // xterm draws the cursor of such a blank in its own colours while the pen, too, has a foreground and no background.
-            self.encoder.set_pen(Style::default());
-        }
     }
 
     /// Erases the unknown rows at the bottom, so that their blanks need not be drawn. Returns how many.

@@ -187,7 +187,7 @@ fn bold_words_around_a_symbol_that_bold_fonts_lack_are_printed_with_the_blanks_b
         }
         let (_, bytes) = draw("Total", Color::Green);
         assert!(
-            bytes.ends_with("Total") && !bytes.contains("Mount"),
+            bytes.ends_with("Total\x1b[m") && !bytes.contains("Mount"),
             "{bytes:?}"
         );
     }

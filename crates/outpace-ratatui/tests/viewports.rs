@@ -8,6 +8,7 @@ mod wire;
 use outpace_ratatui::{Capabilities, Live, Options, OutpaceBackend, Reflow};
 use ratatui::backend::Backend;
 use ratatui::layout::{Rect, Size};
+use ratatui::style::Style;
 use ratatui::text::Text;
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
@@ -231,15 +232,27 @@ fn a_transcript_outlives_a_terminal_of_one_cell() {
 fn an_application_that_has_ratatui_forget_its_last_frame_gets_everything_drawn_again() {
     for text in ["some words", "日本 ☂️ e\u{301}"] {
         let mut session = Session::new(Size::new(20, 3), Viewport::Fullscreen);
-        session.draw(text);
-        let before = session.rows();
-        // Another program has used the screen.
+        let draw = |session: &mut Session| {
+            session
+                .terminal
+                .draw(|frame| {
+                    frame.render_widget(text, frame.area());
+                    // A highlighted row, and blanks that are seen otherwise.
+                    let buffer = frame.buffer_mut();
+                    buffer.set_style(Rect::new(0, 1, 20, 1), Style::new().on_blue());
+                    buffer.set_style(Rect::new(0, 2, 9, 1), Style::new().underlined());
+                    buffer.set_style(Rect::new(9, 2, 9, 1), Style::new().reversed());
+                })
+                .unwrap();
+            session.take();
+            session.emulator.screen().contents_formatted()
+        };
+        let before = draw(&mut session);
+        // Another program has used the screen, and erased it with the colours that the frame left behind.
         session.emulator.process(b"\x1b[H\x1b[J");
-        session.draw(text);
-        assert_ne!(session.rows(), before, "nothing has changed");
+        assert_ne!(draw(&mut session), before, "nothing has changed");
         session.terminal.swap_buffers();
-        session.draw(text);
-        assert_eq!(session.rows(), before);
+        assert_eq!(draw(&mut session), before);
     }
 }
 

@@ -240,6 +240,13 @@ impl Encoder {
         self.pen = Some(to);
     }
 
+    /// Gives the pen the terminal's own style, if it has another.
+    pub(crate) fn reset_pen(&mut self) {
+        if self.pen.is_some() {
+            self.set_pen(Style::default());
+        }
+    }
+
     /// Whether erasing with this pen leaves cells that look like `blank`.
     pub(crate) fn erases_to(&self, blank: Cell) -> bool {
         self.pen.is_some_and(|pen| {

@@ -92,6 +92,8 @@ pub struct OutpaceBackend {
     resized: bool,
     /// Some cell held escape sequences, perhaps a picture: all cells that ratatui sends are drawn, changed or not.
     opaque_seen: bool,
+    /// ratatui has forgotten the frame before the present one.
+    forgotten: bool,
     frames_drawn: u64,
     time_in_draw: Duration,
     longest_draw: Duration,
@@ -276,6 +278,7 @@ impl OutpaceBackend {
             beyond: None,
             resized: false,
             opaque_seen: false,
+            forgotten: false,
             frames_drawn: 0,
             time_in_draw: Duration::ZERO,
             longest_draw: Duration::ZERO,

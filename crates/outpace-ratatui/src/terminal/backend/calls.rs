@@ -59,6 +59,9 @@ impl Backend for OutpaceBackend {
             }
         }
         self.blanks.join_bold(&mut self.screen);
+        if std::mem::take(&mut self.forgotten) {
+            self.draw_blanks_again();
+        }
         if left < right {
             self.claim(&(left..right), &(top..bottom));
         }

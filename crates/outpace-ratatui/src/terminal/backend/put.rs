@@ -6,7 +6,7 @@ use ratatui_core::buffer::{self, CellDiffOption, CellWidth};
 use ratatui_core::layout::Size;
 
 use super::OutpaceBackend;
-use crate::model::{Screen, Style};
+use crate::model::{Cell, Screen, Style};
 use crate::terminal::cells::{narrow, style_of};
 
 /// The cells that belong to the application although ratatui never sent them. ratatui takes a viewport to be blank at first, and does
@@ -98,7 +98,7 @@ impl OutpaceBackend {
                 let before = self.screen.cells()[self.screen.index(x, y)];
                 let at = self.screen.put_char(x, y, c, style);
                 if before == self.screen.cells()[at] && c != ' ' {
-                    self.sent_again(at..at + 1);
+                    self.sent_again(at);
                 }
                 let size = (self.screen.width(), self.screen.height());
                 self.blanks.put(size, at, c == ' ', style);
@@ -111,11 +111,24 @@ impl OutpaceBackend {
         }
     }
 
-    /// Draws cells again that ratatui has sent before. ratatui sends a cell again only after the application had it forget its last
+    /// Draws a cell again that ratatui has sent before. ratatui sends a cell again only after the application had it forget its last
     /// frame, by `Terminal::swap_buffers` or `clear`: as after output of other programs.
     #[cold]
-    fn sent_again(&mut self, cells: Range<usize>) {
-        self.damage.cells(cells.start, cells.end);
+    fn sent_again(&mut self, at: usize) {
+        self.damage.cells(at, at + 1);
+        self.forgotten = true;
+    }
+
+    /// Draws the blanks of a frame again that ratatui has forgotten. They do not show it by themselves: ratatui also sends a blank again
+    /// whose hidden foreground has changed.
+    #[cold]
+    pub(super) fn draw_blanks_again(&mut self) {
+        for (at, cell) in self.screen.cells().iter().enumerate() {
+            if *cell != Cell::BLANK && cell.as_char() == Some(' ') {
+                self.damage.cells(at, at + 1);
+            }
+        }
+        self.damage.touch_all();
     }
 
     /// Notes which cells the symbol of a cell sticks out into. A blank in such a cell is printed whenever it is put, and in its own
@@ -164,10 +177,12 @@ impl OutpaceBackend {
             _ => self.blanks.put(size, at, symbol == " ", style),
         }
         let is_same = before == self.screen.cells()[at] && symbol != " ";
-        if self.opaque_seen || is_same || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate) {
+        let always = self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate);
+        if always || is_same {
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
-            self.sent_again(at..at + columns);
+            self.damage.cells(at, at + columns);
         }
+        self.forgotten |= is_same && !always;
         width
     }
 }
