@@ -57,7 +57,7 @@
 //!
 //! Replace the line that makes the backend, and `Terminal<CrosstermBackend<…>>` where it is named. Raw mode, the
 //! alternate screen and crossterm's other commands stay as they are. Commands sent through the backend are queued behind the
-//! frames before them and wait for no terminal:
+//! frames before them and wait for no terminal, but for half a second at most where they leave the alternate screen:
 //!
 //! ```no_run
 //! # use crossterm::{execute, terminal::{LeaveAlternateScreen, disable_raw_mode}};
@@ -74,7 +74,8 @@
 //! the descriptor in another way, calls [`OutpaceBackend::flush_and_wait`] first. A frame that still waits when raw mode
 //! ends, on the alternate screen, is not drawn any more.
 //!
-//! Before an editor is started, with [`init`], it is enough to
+//! The raw mode of [`init`] is crossterm's: `disable_raw_mode` before an editor and `enable_raw_mode` behind it work as with ratatui's `init`.
+//! It is enough to
 //!
 //! ```no_run
 //! # use std::process::Command;

@@ -277,13 +277,12 @@ impl Presenter {
         }
     }
 
-    /// The same, for a millisecond at most, and not at all where a write has already taken as long: that terminal has stalled.
-    pub(crate) fn wait_a_moment(&self) -> io::Result<bool> {
-        const MOMENT: Duration = Duration::from_millis(1);
+    /// The same, less the time that the write in progress has taken so far: a terminal that has stalled is not waited for.
+    pub(crate) fn wait_unless_stalled(&self, limit: Duration) -> io::Result<bool> {
         match self {
             Self::Direct(_) => self.wait(None),
             Self::Threaded { worker, .. } => {
-                worker.wait_idle(Some(MOMENT.saturating_sub(worker.busy_for())))
+                worker.wait_idle(Some(limit.saturating_sub(worker.busy_for())))
             }
         }
     }

@@ -7,6 +7,7 @@ mod options;
 mod panic;
 mod passthrough;
 mod probe;
+mod raw_mode;
 mod report;
 mod session;
 mod setup;

@@ -17,10 +17,10 @@ use crate::sys;
 const LIMIT: Duration = Duration::from_millis(1);
 /// How long the presenter's thread then waits for it: while the processor is too busy to run the thread that takes the lock, or
 /// once, if the program holds the lock itself.
-const PRESENTERS_LIMIT: Duration = Duration::from_millis(30);
+const PRESENTERS_LIMIT: Duration = Duration::from_millis(100);
 /// Text that the program printed before the lock was taken may have been the first half of leaving the screen. The
 /// presenter's thread waits this long for the other half, the end of raw mode, after which it does not draw.
-const GRACE: Duration = Duration::from_millis(20);
+const GRACE: Duration = Duration::from_millis(100);
 /// How often the thread that waits to flush checks whether the gate was opened meanwhile.
 const FLUSH_STEP: Duration = Duration::from_millis(20);
 

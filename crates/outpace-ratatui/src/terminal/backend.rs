@@ -64,6 +64,8 @@ pub struct OutpaceBackend {
     blanks: Blanks,
     damage: Damage,
     passthrough: Passthrough,
+    /// A command has left the alternate screen since the last flush.
+    is_leaving: bool,
     terminal: Surface,
     capabilities: Capabilities,
     /// Between `draw` and `flush`, cursor calls wait for the flush.
@@ -261,6 +263,7 @@ impl OutpaceBackend {
             blanks: Blanks::default(),
             damage: Damage::default(),
             passthrough: Passthrough::default(),
+            is_leaving: false,
             terminal,
             capabilities,
             in_frame: false,
@@ -403,6 +406,7 @@ impl OutpaceBackend {
         }
         if let Some(alternate) = screen_switch {
             self.enter_screen(alternate);
+            self.is_leaving = !alternate;
         }
         self.presenter.pass(bytes, screen_switch)?;
         self.presented_cursor = None;
@@ -489,11 +493,16 @@ impl Write for OutpaceBackend {
         Ok(bytes.len())
     }
 
-    /// Waits a moment, a millisecond at most, for the terminal to have read everything; not at all where it has stalled.
+    /// Waits a moment, a millisecond at most, for the terminal to accept everything; not at all where it has stalled. If the
+    /// alternate screen was left since the last flush, it waits for up to half a second, since another program may write next.
     fn flush(&mut self) -> io::Result<()> {
         let rest = self.passthrough.rest();
         self.pass(&rest, None)?;
-        self.presenter.wait_a_moment().map(|_| ())
+        let limit = match std::mem::take(&mut self.is_leaving) {
+            true => probe::LEAVE_LIMIT,
+            false => probe::MOMENT,
+        };
+        self.presenter.wait_unless_stalled(limit).map(|_| ())
     }
 }
 

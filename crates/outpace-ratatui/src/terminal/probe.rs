@@ -10,6 +10,8 @@ use crate::sys;
 
 /// How long to wait for a terminal that must answer or read before we can go on.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a command waits for a terminal that keeps up.
+pub(crate) const MOMENT: Duration = Duration::from_millis(1);
 /// How long to wait for a terminal to read before it is left.
 pub(crate) const LEAVE_LIMIT: Duration = Duration::from_millis(450);
 

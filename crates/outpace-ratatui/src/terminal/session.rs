@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::probe::LEAVE_LIMIT;
+use super::raw_mode::RawMode;
 use crate::present::Closer;
 use crate::sys;
 
@@ -28,7 +29,7 @@ const fn leave(alternate_screen: bool) -> &'static str {
 
 struct Session {
     terminal: sys::Terminal,
-    modes: sys::Modes,
+    raw_mode: RawMode,
     alternate_screen: bool,
     closer: Option<Closer>,
 }
@@ -98,10 +99,10 @@ impl Session {
         };
         sys::catch_stops(&terminal, leave(alternate_screen)).map_err(no_terminal)?;
         flush_printed();
-        let modes = sys::make_raw(&input).map_err(no_terminal)?;
+        let raw_mode = RawMode::begin(&input).map_err(no_terminal)?;
         Ok(Self {
             terminal,
-            modes,
+            raw_mode,
             alternate_screen,
             closer: None,
         })
@@ -123,7 +124,8 @@ impl Session {
         } else {
             (&self.terminal).write_all(leave(self.alternate_screen).as_bytes())
         };
-        sys::restore_modes(&sys::readable_twin(&self.terminal)?, &self.modes)?;
+        let input = sys::readable_twin(&self.terminal)?;
+        self.raw_mode.end(&input)?;
         written
     }
 }
@@ -136,7 +138,8 @@ pub(super) fn resume() -> io::Result<Option<&'static [u8]>> {
     }
     let mut enter = &[][..];
     if let Some(session) = &*session() {
-        sys::make_raw(&sys::readable_twin(&session.terminal)?)?;
+        let input = sys::readable_twin(&session.terminal)?;
+        session.raw_mode.resume(&input)?;
         if session.alternate_screen {
             enter = ENTER;
         }

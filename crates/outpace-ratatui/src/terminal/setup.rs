@@ -57,7 +57,7 @@ pub fn try_init_with_options(options: TerminalOptions) -> io::Result<DefaultTerm
     Options::default().init_with(options)
 }
 
-/// Gives the terminal back, as it was before [`init`]. Without a session it returns at once.
+/// Gives the terminal back, as it was before [`init`], and ends crossterm's raw mode. Without a session it returns at once.
 ///
 /// Shows the last frame first. From then on drawing with a backend that is still in use is an error, and it writes no bytes. A terminal
 /// that does not read is given up after half a second, with its modes restored all the same. An error is printed on standard error,

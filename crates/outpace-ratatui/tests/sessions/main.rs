@@ -196,6 +196,35 @@ fn the_terminal_can_be_given_to_an_editor_again_and_again() {
 }
 
 #[test]
+fn a_child_has_the_terminal_as_a_shell_does_between_commands_of_crossterm() {
+    let mut session = Session::start("editor by commands");
+    for number in 0..3 {
+        session.wait_for(&format!("round {number}"));
+        session.wait("the alternate screen", vt100::Screen::alternate_screen);
+        session.wait_until("raw", || session.is_raw());
+        session.press("x");
+        let reads = format!("reads {number}");
+        let screen = session.wait_for(&reads);
+        assert!(!session.is_raw(), "round {number}");
+        let lines: Vec<_> = screen.lines().map(str::trim_end).collect();
+        let child = format!("child {number}");
+        let at = lines.iter().position(|line| *line == child);
+        let at = at.unwrap_or_else(|| panic!("no {child}: {screen}"));
+        assert_eq!(lines[at + 1], reads, "{screen}");
+        // Deletes its last letter, and is echoed.
+        session.press(&format!("typed {number}!\x7f"));
+        let typed = format!("typed {number}");
+        session.wait("echoed", |screen| {
+            let contents = screen.contents();
+            contents.lines().any(|line| line.trim_end() == typed)
+        });
+        session.press("\r");
+    }
+    session.wait_for_end();
+    session.assert_given_back();
+}
+
+#[test]
 fn an_application_that_leaves_its_screen_by_itself_leaves_the_shell_as_it_was() {
     for program in ["classic", "classic with commands"] {
         let mut session = Session::start(program);

@@ -60,6 +60,7 @@ fn program() {
         Ok("another panics") => another_panics(),
         Ok("another panics, and reports slowly") => another_reports_slowly(),
         Ok("editor") => editor().unwrap(),
+        Ok("editor by commands") => editor_by_commands().unwrap(),
         Ok("printed before") => printed_before().unwrap(),
         Ok("talks") => match std::panic::catch_unwind(talks) {
             Ok(result) => result.unwrap(),
@@ -337,6 +338,35 @@ fn editor() -> std::io::Result<()> {
         terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
     }
     event::read()?;
+    drop(terminal);
+    outpace_ratatui::restore();
+    Ok(())
+}
+
+/// Gives the terminal to a child as a program does that was written for ratatui's own `init`: by crossterm's commands on standard output,
+/// then through the backend.
+fn editor_by_commands() -> std::io::Result<()> {
+    let mut terminal = outpace_ratatui::init();
+    for number in 0..3 {
+        let text = format!("round {number}");
+        terminal.draw(|frame| frame.render_widget(text.as_str(), frame.area()))?;
+        event::read()?;
+        match number {
+            0 => execute!(std::io::stdout(), LeaveAlternateScreen)?,
+            _ => execute!(terminal.backend_mut(), LeaveAlternateScreen)?,
+        }
+        disable_raw_mode()?;
+        let script = r#"echo child $1; echo reads $1; read line"#;
+        Command::new("sh")
+            .args(["-c", script, "sh", &number.to_string()])
+            .status()?;
+        match number {
+            0 => execute!(std::io::stdout(), EnterAlternateScreen)?,
+            _ => execute!(terminal.backend_mut(), EnterAlternateScreen)?,
+        }
+        enable_raw_mode()?;
+        terminal.clear()?;
+    }
     drop(terminal);
     outpace_ratatui::restore();
     Ok(())

@@ -125,7 +125,7 @@ impl Backend for OutpaceBackend {
         if !self.cursor_known
             && matters
             && let Surface::Terminal(file) = &self.terminal
-            && (!self.ever_placed || self.presenter.wait_a_moment()?)
+            && (!self.ever_placed || self.presenter.wait_unless_stalled(probe::MOMENT)?)
         {
             // The contents of the screen are unknown. ratatui asks for the cursor, and draws everything again from there.
             self.screen = Screen::untouched(self.screen.width(), self.screen.height());
