@@ -13,7 +13,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 
 const TEXT: &str = "# A transcript\n\nIt grows in the terminal's **own** scrollback: scroll up while it does, select it, \
-resize the window.\n\n- A *token* costs its own bytes and some thirty more.\n- The line below is drawn again only where it changed.\n\n\
+resize the window.\n\n- A *token* costs its own bytes and some ten more.\n- The line below is drawn again only where it changed.\n\n\
 Code is `styled` as it comes, before the end of its line has.\n\n";
 
 /// The style of the next word: Markdown that is only looked at as far as it has come.

@@ -12,9 +12,11 @@ use crate::sys::{self, Ending};
 
 /// A line that has not been extended for so long is printed: it may be complete.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Where a change of size in the middle of a frame misplaces text ([`Reflow::Ahead`]), the live region is drawn no more often, so that
-/// the terminal is seldom a whole read behind: then it would take half a frame.
-const PACE: Duration = Duration::from_millis(16);
+/// Frames follow one another no faster: what comes meanwhile is one frame, as tokens of a fast stream are.
+const PACE: Duration = Duration::from_millis(4);
+/// The same where a change of size in the middle of a frame misplaces text ([`Reflow::Ahead`]), so that the terminal is seldom a whole read
+/// behind: then it would take half a frame.
+const SLOW_PACE: Duration = Duration::from_millis(16);
 
 #[derive(Default)]
 struct FeedState {
@@ -41,13 +43,13 @@ struct FeedState {
 
 impl FeedState {
     fn has_work(&self) -> bool {
-        self.live.is_some() || self.has_urgent_work()
+        self.live.is_some() || !self.additions.is_empty() || self.farewell || self.again
     }
 
-    /// Whether there is more to do than to draw the live region, or a caller waits for that.
+    /// Whether there is work that is not to wait for the pace of frames.
     fn has_urgent_work(&self) -> bool {
-        let waited_for = self.live.is_some() && (self.waiting > 0 || self.stop);
-        waited_for || !self.additions.is_empty() || self.farewell || self.again
+        let waited_for = self.waiting > 0 || self.stop;
+        waited_for && self.has_work() || self.farewell || self.again
     }
 }
 
@@ -57,9 +59,13 @@ impl Shared<FeedState> {
         if let Some(failure) = &state.error {
             return Err(failure.report());
         }
+        let is_awake = state.has_work();
         change(&mut state);
+        let is_news = !is_awake || state.has_urgent_work();
         drop(state);
-        self.changed.notify_all();
+        if is_news {
+            self.changed.notify_all();
+        }
         Ok(())
     }
 
@@ -96,33 +102,32 @@ impl Shared<FeedState> {
         }
     }
 
-    /// Waits until there is something to do: additions at once, the live region when it is `due`, an open line after a pause.
+    /// Waits until there is something to do: additions and the live region when they are `due`, an open line after a pause.
     fn wait_for_work(
         &self,
         renderer: &TranscriptRenderer,
         due: Instant,
     ) -> MutexGuard<'_, FeedState> {
-        let began = Instant::now();
+        let pause_ends = Instant::now() + PAUSE;
         let mut state = self.state();
         loop {
-            let now = Instant::now();
-            let end = match state.live {
-                Some(_) => due,
-                None if renderer.is_open() => began + PAUSE,
-                None => now + PAUSE,
+            let end = match () {
+                () if state.has_work() => Some(due),
+                () if renderer.is_open() => Some(pause_ends),
+                () => None,
             };
-            if state.stop || state.has_urgent_work() || now >= end {
+            let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+            if state.stop || state.has_urgent_work() || left == Some(Duration::ZERO) {
                 return state;
             }
-            let limited = state.live.is_some() || renderer.is_open();
-            state = match limited {
-                true => {
+            state = match left {
+                Some(left) => {
                     self.changed
-                        .wait_timeout(state, end - now)
+                        .wait_timeout(state, left)
                         .unwrap_or_else(PoisonError::into_inner)
                         .0
                 }
-                false => self
+                None => self
                     .changed
                     .wait(state)
                     .unwrap_or_else(PoisonError::into_inner),
@@ -156,7 +161,7 @@ impl Shared<FeedState> {
     }
 
     fn run(&self, mut renderer: TranscriptRenderer, mut output: Output) {
-        let (mut live, mut rows) = (Screen::new(0, 0), 0);
+        let mut live = Screen::new(0, 0);
         let mut due = Instant::now();
         let mut size = output.size();
         loop {
@@ -168,23 +173,20 @@ impl Shared<FeedState> {
                     state
                 }
             };
-            let settle = !state.has_work() && !state.stop;
-            if !state.has_work() && !settle {
+            let is_pause = !state.has_work() && !state.stop;
+            if !state.has_work() && !is_pause {
                 state.stopped = true;
                 drop(state);
                 self.changed.notify_all();
                 return;
             }
             let additions = std::mem::take(&mut state.additions);
-            let waited_for = state.waiting > 0 || state.stop || state.farewell;
-            let at_once = waited_for || state.rows != rows || Instant::now() >= due;
-            rows = state.rows;
-            let fits = |newest: &mut Screen| newest.width() == live.width();
-            if let Some(newest) = state.live.take_if(|newest| at_once || !fits(newest)) {
+            let mut rows = state.rows;
+            if let Some(newest) = state.live.take() {
                 live = newest;
                 state.presented += 1;
-                due = Instant::now() + PACE * u32::from(renderer.is_paced());
             }
+            due = Instant::now() + if renderer.is_ahead() { SLOW_PACE } else { PACE };
             let farewell = std::mem::take(&mut state.farewell);
             state.again = false;
             state.busy = true;
@@ -193,15 +195,14 @@ impl Shared<FeedState> {
             }
             let mut stats = state.stats;
             drop(state);
-            let mut rows_now = rows;
             if let Some(size) = output.size() {
                 // The newest, so that lines are wrapped as the terminal wraps them.
-                rows_now = size.1;
+                rows = size.1;
                 fit(&mut live, size);
             }
-            let mut bytes = match settle {
-                true => renderer.settle(&live, rows_now),
-                false => renderer.render(&additions, &live, rows_now),
+            let mut bytes = match is_pause {
+                true => renderer.print_open_line(&live, rows),
+                false => renderer.render(&additions, &live, rows),
             }
             .to_vec();
             if farewell {

@@ -59,6 +59,16 @@ impl Encoder {
         self.pen = None;
     }
 
+    /// Takes the terminal's pen to be this one.
+    pub(crate) fn assume_pen(&mut self, style: Style) {
+        self.pen = Some(style);
+    }
+
+    /// Whether the terminal's pen is this one.
+    pub(crate) fn has_pen(&self, style: Style) -> bool {
+        self.pen == Some(style)
+    }
+
     pub(crate) fn text(&mut self, text: &str) {
         self.out.extend_from_slice(text.as_bytes());
     }

@@ -10,11 +10,12 @@
 //! cannot be repaired does not depend on the width. A finished line is printed from the anchor on, after all below it is erased, and
 //! the terminal wraps it. The rows below the anchor hold the *open* line, which still grows, and the live region. They are drawn
 //! one by one without wrapping (`DECAWM` is off): the cursor goes down by vertical tabs, each of which leads one row down in every
-//! terminal, and returns by as many rows. The next frame overwrites rows that were drawn for another width.
+//! terminal, and returns by as many rows. The next frame overwrites rows that were drawn for another width. While a line is open,
+//! wrapping stays off between frames, and the pen is taken to be as it was left: so a token costs a motion to its column and the way back.
 //!
 //! tmux reflows a while before it tells the program of its new width ([`Reflow::Ahead`]). There no output may depend on the width,
 //! and the rows below the cursor may be lost: rows that a narrower width adds push the first rows into the scrollback, past the
-//! cursor if there are few above it. So a line that grows is printed at once, and the cursor rests *on its last symbol*. That symbol
+//! cursor if there are few above it. So a line that grows is printed at once, and the cursor stays *on its last symbol*. That symbol
 //! is printed again before the next one, so that the terminal wraps as if both had come together.
 //!
 //! An open line is printed when it is finished: by the next line; after a quarter of a second without an extension, so that
@@ -23,10 +24,12 @@
 //! extension is printed behind its end, at a column that is right for one width only.
 
 mod ahead;
+mod cursor;
 mod last;
 mod live;
 mod plain;
 
+use cursor::Column;
 use last::{Last, after};
 use plain::Plain;
 
@@ -106,6 +109,8 @@ pub(crate) struct TranscriptRenderer {
     encoder: Encoder,
     reflow: Reflow,
     synchronized: bool,
+    /// Whether the terminal wraps lines (`DECAWM`), if that is known.
+    wraps: Option<bool>,
     width: u16,
     rows: u16,
     /// The rows that the terminal shows from the anchor on. Cells of the open line are unknown.
@@ -114,10 +119,9 @@ pub(crate) struct TranscriptRenderer {
     below: u16,
     last: Option<Last>,
     begun: bool,
-    /// The cursor is parked so many rows below the anchor.
-    parked: u16,
-    /// The cursor is in the first column of the anchor, not in the second.
-    home: bool,
+    /// The cursor's row, below the anchor, and its column. In new-line mode a column is sure only in the anchor's row.
+    row: u16,
+    column: Column,
     /// The cursor is in the row above the anchor, on the last symbol of the last line (`Reflow::Ahead`).
     on_last: bool,
     /// A row below the last line was drawn since all behind its end was erased (`Reflow::Ahead`). In a window that has become narrower
@@ -136,14 +140,15 @@ impl TranscriptRenderer {
             encoder: Encoder::new(false),
             reflow,
             synchronized,
+            wraps: None,
             width: 0,
             rows: 0,
             shown: Screen::new(0, 0),
             below: 1,
             last: None,
             begun: false,
-            parked: 0,
-            home: false,
+            row: 0,
+            column: Column::Unknown,
             on_last: false,
             drawn_below: false,
             destructive: false,
@@ -172,8 +177,11 @@ impl TranscriptRenderer {
             plain.render(additions, &mut self.encoder.out);
             return &self.encoder.out;
         }
-        let parked = self.parked;
-        let begun_at = self.begin(wanted.width());
+        self.begin(wanted.width());
+        let extends = |addition: &Addition| matches!(addition, Addition::Extend(_));
+        if additions.is_empty() || !additions.iter().all(extends) {
+            self.encoder.forget();
+        }
         self.adopt_size(wanted.width(), rows);
         for addition in additions {
             match addition {
@@ -182,7 +190,7 @@ impl TranscriptRenderer {
                     self.finish_line();
                     // Out of a single row it would leave into the scrollback, where it cannot be extended.
                     if rows > 1 {
-                        self.leave_last();
+                        self.move_to_anchor();
                     }
                 }
                 Addition::Open(glyphs) => self.begin_line(glyphs),
@@ -195,38 +203,36 @@ impl TranscriptRenderer {
             self.finish_line();
         }
         self.draw(wanted);
-        if self.encoder.out.len() == begun_at {
-            self.parked = parked;
+        if self.encoder.out.len() == BEGIN_SYNCHRONIZED.len() {
             return &[];
         }
-        self.rest();
         self.park();
         self.end()
     }
 
     /// The bytes that print the open line, if there is one.
-    pub(crate) fn settle(&mut self, wanted: &Screen, rows: u16) -> &[u8] {
+    pub(crate) fn print_open_line(&mut self, wanted: &Screen, rows: u16) -> &[u8] {
         if let Some(plain) = &mut self.plain {
             self.encoder.out.clear();
             plain.end_line(&mut self.encoder.out);
             return &self.encoder.out;
         }
         self.begin(wanted.width());
+        self.encoder.forget();
         self.adopt_size(wanted.width(), rows);
         self.finish_line();
         self.draw(wanted);
-        self.rest();
         self.park();
         self.end()
     }
 
     /// Whether the way back from below the live region is known for one width only.
     pub(crate) fn is_parked(&self) -> bool {
-        self.parked > 0
+        self.row > 0
     }
 
-    /// Whether the live region is drawn at a bounded rate.
-    pub(crate) fn is_paced(&self) -> bool {
+    /// Whether the terminal may have another width than it tells of.
+    pub(crate) fn is_ahead(&self) -> bool {
         self.reflow == Reflow::Ahead
     }
 
@@ -246,43 +252,30 @@ impl TranscriptRenderer {
             return &self.encoder.out;
         }
         self.begin(width);
+        self.encoder.forget();
         if self.begun {
             self.erase_all();
             self.shown = Screen::new(self.width, 0);
             self.finish_line();
-            self.leave_last();
+            self.move_to_anchor();
             self.go_home();
+            self.set_wrapping(true);
             self.encoder.text(SHOW_CURSOR);
         }
+        self.wraps = None;
         // Output of others then lies between that line and its extension.
         self.last = None;
         self.begun = false;
         self.end()
     }
 
-    /// Goes to the anchor, in a terminal of this width. Returns the length of the bytes so far.
-    fn begin(&mut self, width: u16) -> usize {
+    /// Begins a frame, in a terminal of this width.
+    fn begin(&mut self, width: u16) {
         self.encoder.out.clear();
-        self.encoder.forget();
         self.encoder.text(BEGIN_SYNCHRONIZED);
         self.destructive = false;
-        if self.parked > 0 {
-            if width != self.width {
-                self.parked = self.reflowed(width, self.parked);
-            }
-            self.encoder.csi(self.parked, b'A');
-            self.parked = 0;
-        }
-        self.encoder.out.len()
-    }
-
-    /// Parks the cursor in a row of its own below the live region, in terminals that need it.
-    fn park(&mut self) {
-        if self.reflow == Reflow::AboveCursor && self.shown.height() > 0 {
-            let rows = self.shown.height().min(self.rows.saturating_sub(1));
-            self.go_down(&mut 0, rows);
-            self.parked = rows;
-            self.below = self.below.max(rows + 1);
+        if width != self.width {
+            self.row = self.reflowed(width, self.row);
         }
     }
 
@@ -362,7 +355,7 @@ impl TranscriptRenderer {
         let Some(mut last) = self.last.take_if(|last| last.is_open()) else {
             return;
         };
-        self.erase_below();
+        self.erase_below(!last.glyphs.is_empty());
         let colored = last
             .glyphs
             .iter()
@@ -393,12 +386,18 @@ impl TranscriptRenderer {
         }
     }
 
-    /// Erases the rows from the anchor on, if any shows text. The cursor is at the anchor.
-    fn erase_below(&mut self) {
+    /// Has the terminal wrap lines, or not.
+    fn set_wrapping(&mut self, on: bool) {
+        if self.wraps.replace(on) != Some(on) {
+            self.encoder.text(if on { WRAP } else { NO_WRAP });
+        }
+    }
+
+    /// Erases the rows from the anchor on, if any shows text. `overwrites`: text comes into the first column, which need not be erased.
+    fn erase_below(&mut self, overwrites: bool) {
         if self.is_any_shown() {
-            self.set_plain_pen();
-            self.encoder.text(ERASE_BELOW);
-            self.home = false;
+            self.go_to_row(0);
+            self.erase_from_row(overwrites && self.column == Column::Second);
             self.destructive = true;
         }
         self.shown = Screen::new(self.width, 0);
@@ -409,28 +408,19 @@ impl TranscriptRenderer {
     fn erase_all(&mut self) {
         self.encoder.forget();
         if self.on_last {
-            self.take_up_last(true);
-            return self.put_down_last();
+            self.move_behind_last(true);
+            return self.move_onto_last();
         }
+        self.go_to_row(0);
+        self.erase_from_row(false);
+    }
+
+    /// Erases the rows from this one on; `without_first`: but for its first column, from the second.
+    fn erase_from_row(&mut self, without_first: bool) {
         self.set_plain_pen();
-        self.encoder.text(ERASE_BELOW);
-        self.home = false;
-    }
-
-    /// Goes from the second column of the anchor to the first.
-    fn go_home(&mut self) {
-        if !self.home {
-            self.encoder.text("\r");
-        }
-        self.home = true;
-    }
-
-    /// Goes from the first column of the anchor to the second.
-    fn rest(&mut self) {
-        if self.home && !self.on_last {
-            self.encoder.text("\x1b[C");
-        }
-        self.home = false;
+        self.encoder
+            .text(if without_first { "\x1b[J" } else { ERASE_BELOW });
+        self.column = Column::Second;
     }
 
     fn extend(&mut self, glyphs: &[Glyph], live: u16) {
@@ -470,6 +460,8 @@ impl TranscriptRenderer {
     /// Moves the anchor back to the beginning of a line that was printed.
     fn open_again(&mut self, last: &mut Last) {
         let rows = last.rows;
+        // The cursor goes down again through all of its rows: kitty then takes them for rows of their own, as those that are drawn.
+        self.go_to_row(0);
         self.encoder.csi(rows, b'A');
         last.open = Some(last.columns.len());
         let mut shown = Screen::new(self.width, self.shown.height() + rows);
@@ -489,13 +481,6 @@ impl TranscriptRenderer {
         self.shown.cells_mut()[start..end].fill(Cell::BLANK);
     }
 
-    fn go_to_column(&mut self, column: u16) {
-        match column {
-            0 => self.encoder.text("\r"),
-            _ => self.encoder.csi(column + 1, b'G'),
-        }
-    }
-
     /// Prints an extension behind the end of a printed line, whose last row is above the anchor. The terminal wraps.
     fn print_behind(&mut self, last: &mut Last, glyphs: &[Glyph]) {
         let (mut column, old) = (last.column, last.columns.len());
@@ -506,7 +491,9 @@ impl TranscriptRenderer {
         if last.columns.len() == old {
             return;
         }
+        self.go_to_row(0);
         self.encoder.text("\x1b[A");
+        self.set_wrapping(true);
         if column >= self.width {
             // The row is full. Printing its last symbol again has the terminal wrap before the next.
             let columns = before.iter().map(|glyph| glyph.columns).sum();
@@ -543,7 +530,9 @@ impl TranscriptRenderer {
         self.forget_long(last);
     }
 
+    /// Prints symbols that the terminal may wrap.
     fn print(&mut self, glyphs: &[Glyph]) {
+        self.set_wrapping(true);
         for glyph in glyphs {
             self.encoder.set_pen(glyph.style);
             self.encoder.text(&glyph.text);
@@ -572,6 +561,6 @@ impl TranscriptRenderer {
     fn end_row(&mut self) {
         self.set_plain_pen();
         self.encoder.text("\r\n");
-        self.home = true;
+        (self.row, self.column) = (0, Column::First);
     }
 }

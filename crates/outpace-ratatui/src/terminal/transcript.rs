@@ -33,6 +33,9 @@ use crate::sys;
 /// A transcript never erases the scrollback, never uses the alternate screen, and never waits for the terminal: a thread of its own
 /// writes. A slow terminal shows fewer live regions, and every line.
 ///
+/// A token costs its own bytes and 7 to 15 more (2 in tmux), and its line is printed once more when it is finished (not in tmux), with the
+/// live region below. Additions that follow one another within 4 ms (16 in tmux) are written together.
+///
 /// ```
 /// use outpace_ratatui::Transcript;
 /// use ratatui::layout::Size;
@@ -89,7 +92,8 @@ use crate::sys;
 /// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it. So it is when a signal ends or stops the
 /// process (Ctrl-C, Ctrl-Z where the terminal is not raw, `kill`), unless the application handles that signal itself; and after
 /// Ctrl-Z and `fg` the live region is there again. `kill -9` leaves the lines that were finished, or not extended for a quarter of a
-/// second: the shell's prompt comes behind them, over the live region. Call [`finish`](Self::finish) before `process::exit`, which does
+/// second: the shell's prompt comes behind them, over the live region. It leaves the cursor hidden, and in the middle of a streamed line
+/// wrapping off, until `reset`. Call [`finish`](Self::finish) before `process::exit`, which does
 /// not wait.
 pub struct Transcript {
     feed: Feed,

@@ -525,45 +525,93 @@ fn a_line_that_wraps_into_the_live_region_unexpectedly_keeps_none_of_it() {
     }
 }
 
+/// The bytes of a key and of a token, below 500 messages and above a live region of three rows that a token does not change.
 #[test]
 fn a_keystroke_below_a_long_transcript_takes_at_most_40_bytes_and_a_token_little_more_than_itself()
 {
-    let wire = Wire::default();
-    let mut transcript = Transcript::writer(wire.clone(), Size::new(80, 24)).unwrap();
-    for number in 0..500 {
-        transcript
-            .append(format!("message {number}: some words of it"))
-            .unwrap();
-    }
-    let mut input = String::new();
-    let cost = |transcript: &mut Transcript, input: &str, token: &str| {
-        if !token.is_empty() {
-            transcript.extend(token).unwrap();
-        }
-        transcript
-            .live(3, |live| {
-                let line = "─".repeat(80);
-                live.buffer_mut()
-                    .set_string(0, 0, &line, Style::new().fg(Color::DarkGray));
-                live.buffer_mut()
-                    .set_string(0, 1, format!("> {input}"), Style::new());
-                live.buffer_mut()
-                    .set_string(0, 2, "? for help", Style::new());
-                live.set_cursor_position((2 + input.len() as u16, 1));
-            })
-            .unwrap();
-        transcript.flush_and_wait(None).unwrap();
-        wire.take().len()
+    // Beside the token: the motion to its column, and the one back.
+    let most_beside_a_token = |reflow| match reflow {
+        Reflow::Ahead => 2,
+        Reflow::All | Reflow::Never => 7,
+        // Both lead past the live region.
+        Reflow::AboveCursor => 15,
     };
-    cost(&mut transcript, &input, "");
-    for letter in "what does it cost?".chars() {
-        input.push(letter);
-        let bytes = cost(&mut transcript, &input, "");
-        assert!(bytes <= 40, "{bytes} bytes for {letter:?}");
+    for reflow in REFLOWS {
+        let (mut transcript, wire) = transcripts::transcript(Size::new(80, 24), reflow);
+        for number in 0..500 {
+            transcript
+                .append(format!("message {number}: some words of it"))
+                .unwrap();
+        }
+        let mut input = String::new();
+        let cost = |transcript: &mut Transcript, input: &str, token: &str| {
+            if !token.is_empty() {
+                transcript.extend(token).unwrap();
+            }
+            transcript
+                .live(3, |live| {
+                    let line = "─".repeat(80);
+                    live.buffer_mut()
+                        .set_string(0, 0, &line, Style::new().fg(Color::DarkGray));
+                    live.buffer_mut()
+                        .set_string(0, 1, format!("> {input}"), Style::new());
+                    live.buffer_mut()
+                        .set_string(0, 2, "? for help", Style::new());
+                    live.set_cursor_position((2 + input.len() as u16, 1));
+                })
+                .unwrap();
+            transcript.flush_and_wait(None).unwrap();
+            wire.take().len()
+        };
+        cost(&mut transcript, &input, "");
+        for letter in "what does it cost?".chars() {
+            input.push(letter);
+            let bytes = cost(&mut transcript, &input, "");
+            assert!(bytes <= 40, "{reflow:?}: {bytes} bytes for {letter:?}");
+        }
+        transcript.append("").unwrap();
+        cost(&mut transcript, &input, "A line");
+        for token in [" that", " grows", " token by", " token,", " here"] {
+            let bytes = cost(&mut transcript, &input, token);
+            let most = token.len() + most_beside_a_token(reflow);
+            assert!(bytes <= most, "{reflow:?}: {bytes} bytes for {token:?}");
+        }
     }
-    for token in ["streamed", "text", "comes", "here"] {
-        let bytes = cost(&mut transcript, &input, token);
-        assert!(bytes <= token.len() + 32, "{bytes} bytes for {token:?}");
+}
+
+/// The bytes of streamed lines without a live region, each token shown before the next: those of the tokens, of two motions each, and of the
+/// finished line.
+#[test]
+fn a_streamed_line_costs_its_tokens_and_itself() {
+    for reflow in REFLOWS {
+        let (mut transcript, wire) = transcripts::transcript(Size::new(100, 30), reflow);
+        let (mut text, mut tokens) = (0, 0);
+        let mut begin = 0;
+        for line in 0..20 {
+            transcript.append("").unwrap();
+            for token in 0..10 {
+                let token = format!("token {token} ");
+                transcript.extend(token.as_str()).unwrap();
+                transcript.flush_and_wait(None).unwrap();
+                if line == 0 {
+                    begin = wire.take().len();
+                } else {
+                    (text, tokens) = (text + token.len(), tokens + 1);
+                }
+            }
+        }
+        transcript.finish().unwrap();
+        let bytes = begin + wire.take().len();
+        println!("{reflow:?}: {bytes} bytes for {text} of {tokens} tokens");
+        let most = match reflow {
+            Reflow::Ahead => text + 4 * tokens,
+            Reflow::All | Reflow::Never => 2 * text + 11 * tokens,
+            Reflow::AboveCursor => 2 * text + 15 * tokens,
+        };
+        assert!(
+            bytes <= most,
+            "{reflow:?}: {bytes} bytes for {text} of tokens"
+        );
     }
 }
 

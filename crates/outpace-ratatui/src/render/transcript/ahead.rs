@@ -1,5 +1,5 @@
 //! A line that grows in a terminal that reflows before it tells of its new width ([`Reflow::Ahead`](super::Reflow::Ahead), tmux): it is
-//! printed at once, and the cursor rests on its last symbol.
+//! printed at once, and the cursor stays on its last symbol.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -7,14 +7,14 @@ use super::{DOWN, ERASE_BELOW, Glyph, Last, SAVE_CURSOR, TranscriptRenderer};
 use crate::model::{Screen, trusted_width};
 
 impl TranscriptRenderer {
-    /// Prints a line that may grow, below the one before, and rests on its last symbol.
+    /// Prints a line that may grow, below the one before, and moves onto its last symbol.
     pub(super) fn print_line(&mut self, glyphs: &[Glyph]) {
         if self.on_last {
-            self.take_up_last(self.drawn_below);
+            self.move_behind_last(self.drawn_below);
             self.end_row();
             self.on_last = false;
         } else {
-            self.erase_below();
+            self.erase_below(false);
             self.go_home();
         }
         self.below = 1;
@@ -26,7 +26,7 @@ impl TranscriptRenderer {
         self.print(&last.glyphs);
         self.forget_long(&mut last);
         self.last = Some(last);
-        self.put_down_last();
+        self.move_onto_last();
     }
 
     /// Prints the continuation of the last line, at any width of the terminal.
@@ -42,22 +42,22 @@ impl TranscriptRenderer {
         }
         if !self.on_last {
             self.encoder.text("\x1b[A");
-            let on_it = u16::from(self.resting_place().is_some());
+            let on_it = u16::from(self.last_symbol().is_some());
             self.go_to_column(column.saturating_sub(on_it));
         }
-        self.take_up_last(wraps && self.drawn_below);
+        self.move_behind_last(wraps && self.drawn_below);
         self.print(&added);
         if let Some(mut last) = self.last.take() {
             last.glyphs.extend(added);
             self.forget_long(&mut last);
             self.last = Some(last);
         }
-        self.put_down_last();
+        self.move_onto_last();
     }
 
-    /// The symbol that the cursor rests on, with what joins it. `None` where the line is empty, or where terminals may disagree on the
-    /// width of its last symbol: there the cursor rests behind it.
-    fn resting_place(&self) -> Option<&[Glyph]> {
+    /// The symbol that the cursor stays on, with what joins it. `None` where the line is empty, or where terminals may disagree on the
+    /// width of its last symbol: there the cursor stays behind it.
+    fn last_symbol(&self) -> Option<&[Glyph]> {
         let glyphs = &self.last.as_ref()?.glyphs;
         let symbol = &glyphs[glyphs.iter().rposition(|glyph| !glyph.joins)?..];
         let mut chars = symbol.iter().flat_map(|glyph| glyph.text.chars());
@@ -73,8 +73,8 @@ impl TranscriptRenderer {
 
     /// Goes behind the last symbol by printing it again, so that the terminal wraps if it has to. `erases`: erases all that follows.
     /// That begins there, not in the next row: tmux forgets that a row was wrapped when all of the next is erased.
-    pub(super) fn take_up_last(&mut self, erases: bool) {
-        if let Some(symbol) = self.resting_place().map(<[_]>::to_vec) {
+    pub(super) fn move_behind_last(&mut self, erases: bool) {
+        if let Some(symbol) = self.last_symbol().map(<[_]>::to_vec) {
             if symbol[0].columns > 1 {
                 self.encoder.text("\x08");
             }
@@ -95,16 +95,15 @@ impl TranscriptRenderer {
     }
 
     /// Goes back onto the last symbol: in tmux one column to the left, where the row is full, too.
-    pub(super) fn put_down_last(&mut self) {
-        if self.resting_place().is_some() {
+    pub(super) fn move_onto_last(&mut self) {
+        if self.last_symbol().is_some() {
             self.encoder.text("\x08");
         }
-        self.home = false;
         self.on_last = true;
     }
 
     /// Goes to the anchor, in the row below the last one.
-    pub(super) fn leave_last(&mut self) {
+    pub(super) fn move_to_anchor(&mut self) {
         if self.on_last {
             self.end_row();
             self.on_last = false;
@@ -113,7 +112,7 @@ impl TranscriptRenderer {
 
     /// Goes from the last symbol to the anchor. First makes sure of so many rows below, so that the screen does not scroll before the
     /// cursor is restored.
-    pub(super) fn go_below_last(&mut self, rows: u16) {
+    pub(super) fn save_and_move_below(&mut self, rows: u16) {
         self.set_plain_pen();
         (0..rows).for_each(|_| self.encoder.text(DOWN));
         if rows > 0 {
@@ -122,6 +121,7 @@ impl TranscriptRenderer {
         self.encoder.text(SAVE_CURSOR);
         self.encoder.text("\r");
         self.encoder.text(DOWN);
+        self.row = 0;
     }
 }
 

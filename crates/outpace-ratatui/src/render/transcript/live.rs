@@ -1,13 +1,11 @@
 //! The rows below the anchor, drawn one by one without wrapping: the open line and the live region.
 
-use super::{
-    DOWN, ERASE_BELOW, Last, NO_WRAP, RESTORE_CURSOR, Reflow, TranscriptRenderer, WRAP, after,
-};
+use super::{Last, RESTORE_CURSOR, Reflow, TranscriptRenderer, after};
 use crate::model::{Attributes, Cell, Screen, Style, same_cells, trusted_width};
 use crate::render::row::{blank_tail, columns_of};
 
 impl TranscriptRenderer {
-    /// Makes the terminal show the open line and the live region from the anchor on, and returns there.
+    /// Makes the terminal show the open line and the live region from the anchor on.
     pub(super) fn draw(&mut self, wanted: &Screen) {
         let mut last = self.last.take_if(|last| last.is_open());
         let open = last.as_ref().map_or(0, |last| last.rows);
@@ -29,14 +27,15 @@ impl TranscriptRenderer {
                 true => !same_cells(self.shown.row(*y), wanted.row(*y)),
                 false => self.is_left_over(*y, 0),
             };
-            let lowest = (0..height.max(old)).rev().find(differs);
-            self.go_below_last(lowest.map_or(0, |y| y + 1));
+            if let Some(lowest) = (0..height.max(old)).rev().find(differs) {
+                self.save_and_move_below(lowest + 1);
+            }
         }
-        self.encoder.text(NO_WRAP);
+        let wraps = self.wraps;
+        self.set_wrapping(false);
         let empty = self.encoder.out.len();
-        let mut at = 0;
         if let Some(last) = &mut last {
-            self.draw_open(last, &mut at);
+            self.draw_open(last);
         }
         for y in 0..wanted_rows {
             let shown = self.shown.row(open + y);
@@ -45,33 +44,30 @@ impl TranscriptRenderer {
                 continue;
             }
             let shown = shown.to_vec();
-            self.go_down(&mut at, open + y);
+            self.go_to_row(open + y);
             self.draw_row(&shown, wanted, y);
         }
         // Rows of a region that was higher.
         let mut left = (height..old).filter(|&y| self.is_left_over(y, 0));
         if let Some(first) = left.next() {
-            self.go_down(&mut at, first);
-            self.set_plain_pen();
-            self.encoder.text(ERASE_BELOW);
+            self.go_to_row(first);
+            self.erase_from_row(false);
         }
         if self.encoder.out.len() == empty {
             self.encoder.out.truncate(start);
+            self.wraps = wraps;
         } else {
-            self.encoder.text(WRAP);
+            // Not while a line grows: the next token would turn it off again.
+            if last.is_none() {
+                self.set_wrapping(true);
+            }
             self.drawn_below = true;
             if self.on_last {
                 self.encoder.text(RESTORE_CURSOR);
-                self.encoder.forget();
-            } else {
-                if at > 0 {
-                    self.encoder.csi(at, b'A');
-                }
-                self.encoder.text("\x1b[2G");
+                self.encoder.assume_pen(Style::default());
+                self.row = 0;
             }
-            self.home = false;
         }
-        self.below = self.below.max(at + 1);
         self.shown.resize(self.width, height);
         let from = self.shown.index(0, open);
         let cells = &wanted.cells()[..usize::from(wanted_rows) * usize::from(self.width)];
@@ -81,17 +77,8 @@ impl TranscriptRenderer {
         }
     }
 
-    /// Goes to a row below the anchor.
-    pub(super) fn go_down(&mut self, at: &mut u16, row: u16) {
-        if row > *at {
-            self.set_plain_pen();
-        }
-        (*at..row).for_each(|_| self.encoder.text(DOWN));
-        *at = row;
-    }
-
     /// Draws the symbols that the open line has grown by.
-    fn draw_open(&mut self, last: &mut Last, at: &mut u16) {
+    fn draw_open(&mut self, last: &mut Last) {
         let mut drawn = last.open.replace(last.glyphs.len()).unwrap_or(0);
         if drawn == last.glyphs.len() {
             return;
@@ -114,7 +101,7 @@ impl TranscriptRenderer {
                 (row, column, begun) = (row + 1, 0, false);
             }
             if !begun {
-                self.go_down(at, row);
+                self.go_to_row(row);
                 self.go_to_column(column);
                 begun = true;
             }
