@@ -37,8 +37,8 @@ pub(crate) mod numbers {
     pub(crate) const SENDMSG: usize = 211;
     pub(crate) const SENDMMSG: usize = 269;
     pub(crate) const PRCTL: usize = 167;
-    /// clone, execve, execveat, clone3; unshare, setns, seccomp, and those of io_uring.
-    pub(crate) const BEHIND: [usize; 10] = [220, 221, 281, 435, 97, 268, 277, 425, 426, 427];
+    /// clone, execve, execveat, clone3; unshare, setns, seccomp, io_setup, and those of io_uring.
+    pub(crate) const BEHIND: [usize; 11] = [220, 221, 281, 435, 97, 268, 277, 0, 425, 426, 427];
     /// sendfile, splice, tee, vmsplice, copy_file_range, pwritev2.
     pub(crate) const OTHER: [usize; 6] = [71, 76, 77, 75, 285, 287];
     pub(crate) const CLOSE_RANGE: usize = 436;

@@ -34,8 +34,9 @@ pub(crate) mod numbers {
     pub(crate) const SENDMSG: usize = 46;
     pub(crate) const SENDMMSG: usize = 307;
     pub(crate) const PRCTL: usize = 157;
-    /// clone, fork, vfork, execve, execveat, clone3; unshare, setns, seccomp, and those of io_uring.
-    pub(crate) const BEHIND: [usize; 12] = [56, 57, 58, 59, 322, 435, 272, 308, 317, 425, 426, 427];
+    /// clone, fork, vfork, execve, execveat, clone3; unshare, setns, seccomp, io_setup, and those of io_uring.
+    pub(crate) const BEHIND: [usize; 13] =
+        [56, 57, 58, 59, 322, 435, 272, 308, 317, 206, 425, 426, 427];
     /// sendfile, splice, tee, vmsplice, copy_file_range, pwritev2.
     pub(crate) const OTHER: [usize; 6] = [40, 275, 276, 278, 326, 328];
     pub(crate) const CLOSE_ONE: usize = 3;

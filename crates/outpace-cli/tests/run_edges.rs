@@ -10,6 +10,7 @@ use scripted::{
 };
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -257,6 +258,74 @@ fn where_memory_is_short_everything_arrives_all_the_same() {
             "{overflow}"
         );
     }
+}
+
+/// There it has what it would have without `run`: its place, and its descriptors.
+#[test]
+fn where_run_cannot_stand_between_the_program_writes_by_itself() {
+    const SAYS: &str = "(os error 24): readlink writes by itself";
+    let limited =
+        |then: &str| format!("ulimit -n 12; {OUTPACE} run {then} readlink /proc/self/fd/1");
+    let (mut reader, pipe) = std::io::pipe().unwrap();
+    let own = format!("/proc/{}/fd/{}", std::process::id(), pipe.as_raw_fd());
+    let own = fs::read_link(own).unwrap();
+    let piped = Command::new("sh")
+        .args(["-c", &limited("")])
+        .stdout(pipe)
+        .output();
+    let piped = piped.unwrap();
+    assert!(
+        text(&piped.stderr).contains(SAYS),
+        "{}",
+        text(&piped.stderr)
+    );
+    let mut shown = String::new();
+    reader.read_to_string(&mut shown).unwrap();
+    assert_eq!(shown.trim_end(), own.to_str().unwrap());
+
+    let on_terminal = Terminal::start("sh", &["-c", &format!("tty; {}", limited(""))], false);
+    let shown = text(&on_terminal.whole());
+    let lines: Vec<&str> = shown.lines().collect();
+    assert!(lines.len() == 3 && lines[1].contains(SAYS), "{shown}");
+    assert_eq!(lines[0], lines[2]);
+
+    // What was asked for besides cannot be had.
+    let asks = Command::new("sh")
+        .args(["-c", &limited("--timestamps")])
+        .output()
+        .unwrap();
+    assert_eq!(
+        (asks.status.code(), text(&asks.stdout)),
+        (Some(1), String::new())
+    );
+}
+
+#[test]
+fn a_limit_of_files_is_for_the_program_s_files() {
+    let script = format!(
+        "ulimit -f 8; {OUTPACE} run sh -c 'seq 100000; grep SigIgn /proc/self/status; head -c 100000 /dev/zero >{}'; echo $?",
+        scratch("limited").display()
+    );
+    let without = script.replace(&format!("{OUTPACE} run "), "");
+    for end in ["", " | cat"] {
+        let [with, without] = [&script, &without].map(|script| {
+            let script = format!("{{ {script}; }} 2>/dev/null{end}");
+            Terminal::start("sh", &["-c", &script], false).whole()
+        });
+        assert_eq!(text(&with), text(&without));
+    }
+}
+
+/// gpg's pinentry opens the terminal that GPG_TTY names.
+#[test]
+fn variables_that_name_the_user_s_terminal_name_the_program_s() {
+    let script = format!(
+        "export GPG_TTY=$(tty) OTHER=/dev/null; {OUTPACE} run sh -c 'test \"$GPG_TTY\" = $(tty) && echo $OTHER, not '$(tty); tty"
+    );
+    let terminal = Terminal::start("sh", &["-c", &script], false);
+    let shown = text(&terminal.whole());
+    let (named, own) = shown.trim_end().split_once("\r\n").unwrap();
+    assert_eq!(named, format!("/dev/null, not {own}"));
 }
 
 /// The process of `outpace run` itself.

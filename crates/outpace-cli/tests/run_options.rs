@@ -109,6 +109,20 @@ fn with_timestamps_every_line_has_its_time() {
 }
 
 #[test]
+fn with_timestamps_lines_of_a_file_have_their_times() {
+    let [out, err] = ["stamped-out", "stamped-err"].map(scratch);
+    let create = |path: &Path| fs::File::create(path).unwrap();
+    let mut command = outpace("run");
+    command.args(["--timestamps", "sh", "-c", "echo one; echo two >&2"]);
+    command.stdout(create(&out)).stderr(create(&err));
+    assert!(command.status().unwrap().success());
+    for (path, line) in [(out, "one\n"), (err, "two\n")] {
+        let written = fs::read_to_string(path).unwrap();
+        assert_eq!(written.split_at(16).1, line, "{written:?}");
+    }
+}
+
+#[test]
 fn with_terminal_a_program_in_a_pipeline_has_one_and_its_lines_are_as_in_a_pipe() {
     let output = run(&[
         "--terminal",

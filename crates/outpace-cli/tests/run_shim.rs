@@ -723,6 +723,16 @@ fn a_program_that_may_only_write_from_now_on_writes() {
 }
 
 #[test]
+fn what_the_kernel_writes_from_its_own_queue_keeps_its_order() {
+    let Some((writer, _)) = writers() else { return };
+    let shown = same(&[writer, "submitted"]);
+    assert!(
+        shown.contains("before 199\r\norder\r\nburst 0\r\n"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn the_last_words_of_the_c_library_come_last() {
     let Some((writer, _)) = writers() else { return };
     let shown = same(&[writer, "aborts"]);

@@ -63,8 +63,20 @@ extern "C" fn look_at_pipe_signal() {
 #[unsafe(link_section = ".init_array")]
 static LOOK_AT_PIPE_SIGNAL: extern "C" fn() = look_at_pipe_signal;
 
+/// Whether SIGXFSZ is ignored by this program alone.
+static FILE_LIMIT_IS_AN_ERROR: AtomicBool = AtomicBool::new(false);
+
+/// A file of this process that meets `ulimit -f` gets an error from now on, where a signal would kill the process.
+pub(crate) fn make_file_limit_an_error() {
+    if !is_ignored(libc::SIGXFSZ) {
+        // SAFETY: no handler is involved.
+        unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+        FILE_LIMIT_IS_AN_ERROR.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Lets a program start with the signals blocked that were blocked when this program was started, and with
-/// SIGPIPE ignored if it was.
+/// SIGPIPE and SIGXFSZ ignored if they were.
 pub(crate) fn pass_on_to(command: &mut Command) {
     let before = *BEFORE.get_or_init(|| {
         let mut now = set_of(&[]);
@@ -73,13 +85,17 @@ pub(crate) fn pass_on_to(command: &mut Command) {
         now
     });
     let pipe_was_ignored = PIPE_WAS_IGNORED.load(Ordering::Relaxed);
+    let file_limit_was_a_signal = FILE_LIMIT_IS_AN_ERROR.load(Ordering::Relaxed);
     let restore = move || {
-        // SAFETY: the set is valid; both may be called between fork and exec.
+        // SAFETY: the set is valid; all may be called between fork and exec.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
             // `Command` has given it its default action just now.
             if pipe_was_ignored {
                 libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+            }
+            if file_limit_was_a_signal {
+                libc::signal(libc::SIGXFSZ, libc::SIG_DFL);
             }
         }
         Ok(())

@@ -22,20 +22,23 @@ mod stamps;
 mod tee;
 mod terminal;
 
+use crate::platform::signals;
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::output;
 use crate::user::quantity;
 use clap::{Args, ValueEnum};
 use counters::{CounterDisplay, StatsFile};
+use monitor::Standard;
 use outlet::Outlet;
 use outpace::{Buffering, Overflow};
 use relay::{Relay, Route};
-use rustix::fs::FileType;
+use rustix::fs::{FileType, OFlags};
 use shim::Shim;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tee::Tee;
@@ -177,6 +180,7 @@ impl Action for Run {
             stats: self.stats.as_deref().map(StatsFile::create).transpose()?,
             title: self.rate && is_terminal_apart(),
         };
+        signals::make_file_limit_an_error();
         if self.terminal || rustix::termios::isatty(rustix::stdio::stdout()) && !self.pipe {
             session::run(&self, tee, display)
         } else {
@@ -275,6 +279,37 @@ impl Run {
         Failure::cannot_start(&self.command[0], error)
     }
 
+    /// The program takes our place. Returns only if it cannot be started.
+    fn become_program(&self) -> Failure {
+        let error = monitor::command(&self.command, Standard::OURS).exec();
+        self.cannot_start(&error)
+    }
+
+    /// The system refuses what it takes to stand between the program and its reader. If no more was asked for than not to wait, the
+    /// program runs all the same, in our place.
+    fn run_without_us(&self, what: &str, cause: impl std::fmt::Display) -> Failure {
+        let failure = Failure::failed(what, cause);
+        let asks_for_more = self.terminal
+            || self.tee.is_some()
+            || self.stats.is_some()
+            || self.timestamps
+            || self.rate
+            || self.is_lossy()
+            || self.shim == When::Always;
+        if asks_for_more {
+            return failure;
+        }
+        let program = self.command[0].display();
+        report(format_args!("{failure}: {program} writes by itself"));
+        self.become_program()
+    }
+
+    /// Whether the program's output to this descriptor of ours goes through us: a file has no reader to wait for, but may be given
+    /// more than the program writes.
+    fn relays(&self, descriptor: BorrowedFd<'_>) -> bool {
+        has_reader(descriptor) && !needs_own(descriptor) || self.tee.is_some() || self.timestamps
+    }
+
     /// A pipe for the program to write to, and the relay from it to one of our own descriptors.
     fn pipe_to(
         &self,
@@ -303,6 +338,15 @@ impl Run {
     }
 }
 
+/// An error if this process may not open as many more descriptors as a run needs at most once its program has been started.
+fn check_descriptors() -> io::Result<()> {
+    const NEEDED: usize = 12;
+    let stdin = rustix::stdio::stdin();
+    let spare = std::iter::repeat_with(|| rustix::io::fcntl_dupfd_cloexec(stdin, 0)).take(NEEDED);
+    spare.collect::<Result<Vec<OwnedFd>, _>>()?;
+    Ok(())
+}
+
 /// `/proc/sys/fs/pipe-max-size` by default.
 const LARGEST_PIPE: usize = 1 << 20;
 
@@ -322,6 +366,16 @@ fn has_reader(descriptor: impl AsFd) -> bool {
         FileType::RegularFile | FileType::Directory | FileType::BlockDevice => false,
         _ => true,
     })
+}
+
+/// Whether the program has to have this very descriptor: it keeps the boundaries of writes (a socket of messages, a pipe with
+/// O_DIRECT), or is a socket by which the program also reads, and which it may ask for its peer.
+fn needs_own(descriptor: BorrowedFd<'_>) -> bool {
+    use rustix::net::{SocketType, sockopt::socket_type};
+    if let Ok(kind) = socket_type(descriptor) {
+        return kind != SocketType::STREAM || are_same(descriptor, rustix::stdio::stdin());
+    }
+    rustix::fs::fcntl_getfl(descriptor).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }
 
 /// Whether two descriptors lead to the same file or device.

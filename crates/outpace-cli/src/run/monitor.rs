@@ -24,9 +24,10 @@ use crate::platform::signals::{self, Signals};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Pid;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -97,6 +98,14 @@ pub(super) struct Standard {
     pub(super) stdin: Option<OwnedFd>,
     pub(super) stdout: Option<OwnedFd>,
     pub(super) stderr: Option<OwnedFd>,
+}
+
+impl Standard {
+    pub(super) const OURS: Self = Self {
+        stdin: None,
+        stdout: None,
+        stderr: None,
+    };
 }
 
 /// What the leader has to start.
@@ -545,6 +554,7 @@ fn keep(keys: &OwnedFd, mut telling: UnixStream, mut orders: Orders) {
 fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) -> io::Result<i32> {
     rustix::process::setsid()?;
     rustix::process::ioctl_tiocsctty(terminal)?;
+    name_terminal(rustix::stdio::stdout(), terminal);
     let mut command = command(start.words, start.standard);
     command.process_group(0);
     let descriptor = terminal.as_raw_fd();
@@ -602,6 +612,25 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     rustix::stdio::dup2_stdout(&nowhere)?;
     rustix::stdio::dup2_stderr(&nowhere)?;
     Ok(program)
+}
+
+/// Variables that name the user's terminal (GPG_TTY, SSH_TTY) name the program's: programs open it by that name, and would read the
+/// keys beside `outpace`.
+fn name_terminal(users: BorrowedFd<'_>, programs: &OwnedFd) {
+    let variables = std::env::vars_os();
+    let mut named = variables.filter(|(_, value)| value.as_bytes().starts_with(b"/dev/"));
+    let Some(first) = named.next() else {
+        return;
+    };
+    let name = |terminal| rustix::termios::ttyname(terminal, Vec::new()).ok();
+    let (Some(before), Some(now)) = (name(users), name(programs.as_fd())) else {
+        return;
+    };
+    let is_before = |(_, value): &(OsString, OsString)| value.as_bytes() == before.to_bytes();
+    for (variable, _) in std::iter::once(first).chain(named).filter(is_before) {
+        // SAFETY: this process has one thread.
+        unsafe { std::env::set_var(variable, OsStr::from_bytes(now.to_bytes())) };
+    }
 }
 
 #[cfg(test)]

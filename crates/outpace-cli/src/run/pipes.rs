@@ -3,18 +3,17 @@
 
 use super::counters::CounterDisplay;
 use super::finish::{self, Relays};
+use super::monitor::Standard;
 use super::relay::Relay;
 use super::shim::Shim;
 use super::tee::Tee;
-use super::{Run, When, are_same, has_reader, monitor, no_shim};
+use super::{Run, When, are_same, check_descriptors, monitor, no_shim};
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
 use crate::user::failure::{Failure, Outcome};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fs::OFlags;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
 
 /// Passed on to the program if a process has sent them, as are others [meant for it](signals::meant_for_programs); the terminal's
@@ -32,15 +31,10 @@ const PASSED_ON: [i32; 8] = [
 
 pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> Outcome {
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
-    let wants = |descriptor| has_reader(descriptor) && !needs_own(descriptor) || tee.is_some();
-    let relay_out = wants(stdout);
+    let relay_out = run.relays(stdout);
     // A terminal that is both stdout and stderr is served from one pipe.
-    let relay_err = wants(stderr) && (!rustix::termios::isatty(stderr) || are_same(stdout, stderr));
-    let nothing = monitor::Standard {
-        stdin: None,
-        stdout: None,
-        stderr: None,
-    };
+    let relay_err =
+        run.relays(stderr) && (!rustix::termios::isatty(stderr) || are_same(stdout, stderr));
     if !relay_out && !relay_err {
         const NO_PIPE: &str = "the program writes to no terminal or pipe of ours";
         if run.shim == When::Always {
@@ -49,18 +43,18 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         run.say(format_args!("no shim: {NO_PIPE}"));
         // Process 1 has to stay, to reap orphans, and so has one that keeps counters.
         if std::process::id() != 1 && display.stats.is_none() {
-            // No output passes through us: the program takes our place.
-            let error = monitor::command(&run.command, nothing).exec();
-            return Err(run.cannot_start(&error));
+            // No output passes through us.
+            return Err(run.become_program());
         }
     }
     let failed = |error: io::Error| Failure::failed("relay", error);
     signals::tell_of_children();
+    let refused = |error: io::Error| run.run_without_us("relay", error);
     let collected = [&PASSED_ON[..], &[libc::SIGCHLD]].concat();
     let signals =
-        Signals::collect_with(&collected, signals::meant_for_programs()).map_err(failed)?;
-    let mut relays = Relays::new(display).map_err(failed)?;
-    let mut standard = nothing;
+        Signals::collect_with(&collected, signals::meant_for_programs()).map_err(refused)?;
+    let mut relays = Relays::new(display).map_err(refused)?;
+    let mut standard = Standard::OURS;
     // The pipe that the shim serves: stdout's if there is one.
     let mut served = None;
     (|| -> io::Result<()> {
@@ -79,9 +73,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
             served.get_or_insert(pipe);
             standard.stderr = Some(program);
         }
-        Ok(())
+        check_descriptors()
     })()
-    .map_err(failed)?;
+    .map_err(refused)?;
     let shim = served
         .as_ref()
         .map(|(pipe, _)| run.shim(pipe).and_then(|shim| run.decide_on(shim)))
@@ -97,7 +91,12 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     let program = command.spawn();
     // Its copies would keep the pipes open.
     drop(command);
-    let program = program.map_err(|error| run.cannot_start(&error))?.id() as i32;
+    let program = program.map_err(|error| match error.raw_os_error() {
+        // No process, and none of the descriptors by which its failure would be known.
+        Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE) => refused(error),
+        _ => run.cannot_start(&error),
+    })?;
+    let program = program.id() as i32;
     relays.start().map_err(failed)?;
     // As process 1 we wait for no process that outlives the program: the kernel ends all of them with us.
     let is_last = std::process::id() == 1;
@@ -142,16 +141,6 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         run.say(format_args!("no shim: {reason}"));
     }
     Ok(finished.repeat())
-}
-
-/// Whether the program has to have this very descriptor: it keeps the boundaries of writes (a socket of messages, a pipe with
-/// O_DIRECT), or is a socket by which the program also reads, and which it may ask for its peer.
-fn needs_own(descriptor: BorrowedFd<'_>) -> bool {
-    use rustix::net::{SocketType, sockopt::socket_type};
-    if let Ok(kind) = socket_type(descriptor) {
-        return kind != SocketType::STREAM || are_same(descriptor, rustix::stdio::stdin());
-    }
-    rustix::fs::fcntl_getfl(descriptor).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
 }
 
 /// Passes signals on until the program has ended.

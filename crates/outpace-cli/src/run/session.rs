@@ -7,7 +7,7 @@ use super::relay::{Conversation, Relay, Route};
 use super::shim::Shim;
 use super::tee::Tee;
 use super::terminal::{self, SeenKey, Settings, Terminal};
-use super::{Run, are_same, has_reader};
+use super::{Run, are_same, check_descriptors};
 use crate::platform::descriptors::has_gone;
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
@@ -56,21 +56,23 @@ const MOST_KEYS: usize = 64 << 10;
 pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> Outcome {
     let failed = |error: io::Error| Failure::failed("terminal", error);
     signals::tell_of_children();
+    let refused = |error: io::Error| run.run_without_us("terminal", error);
     let signals =
-        Signals::collect_with(&COLLECTED, signals::meant_for_programs()).map_err(failed)?;
+        Signals::collect_with(&COLLECTED, signals::meant_for_programs()).map_err(refused)?;
     let stdout = rustix::stdio::stdout();
-    let (ours, theirs) = crate::platform::pty::open().map_err(failed)?;
+    let (ours, theirs) = crate::platform::pty::open().map_err(refused)?;
     copy_settings(&theirs).map_err(failed)?;
     let size = size();
     let _ = termios::tcsetwinsize(&ours, size.unwrap_or(USUAL_SIZE));
-    let mut relays = Relays::new(display).map_err(failed)?;
-    let standard = connect(run, &theirs, &mut relays, tee.as_ref()).map_err(failed)?;
+    let mut relays = Relays::new(display).map_err(refused)?;
+    let standard = connect(run, &theirs, &mut relays, tee.as_ref()).map_err(refused)?;
+    check_descriptors().map_err(refused)?;
     // Without a terminal to read keys from (another user's, say) the program still runs.
     let mut terminal = termios::isatty(stdout)
         .then(Terminal::open)
         .and_then(Result::ok);
     let keys = terminal.as_ref().map(Terminal::share).transpose();
-    let keys = keys.map_err(failed)?;
+    let keys = keys.map_err(refused)?;
     let shim = run.shim(&theirs)?;
     // Made raw before the program can change its own terminal.
     let mut settings = None;
@@ -199,7 +201,7 @@ fn connect(
     }
     if are_same(stdout, stderr) {
         standard.stderr = Some(theirs.try_clone()?);
-    } else if has_reader(stderr) && !termios::isatty(stderr) {
+    } else if run.relays(stderr) && !termios::isatty(stderr) {
         let (program, relay) = run.pipe_to(stderr, tee, relays.ended())?;
         standard.stderr = Some(program);
         relays.add(relay);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -720,6 +721,25 @@ static void confined(void) {
     syscall(SYS_exit, 0);
 }
 
+/* Has the kernel write, by its own queue. */
+static void submitted(void) {
+    aio_context_t context = 0;
+    burst(20);
+    if (syscall(SYS_io_setup, 1, &context) == -1) {
+        abort();
+    }
+    for (int i = 0; i < 200; i++) {
+        struct iocb order = {.aio_fildes = 1, .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (unsigned long)"order\n", .aio_nbytes = 6};
+        struct iocb *orders[] = {&order};
+        struct io_event done;
+        line(1, "before", i);
+        if (syscall(SYS_io_submit, context, 1, orders) != 1 || syscall(SYS_io_getevents, context, 1, 1, &done, NULL) != 1) {
+            abort();
+        }
+    }
+    burst(20);
+}
+
 /* Becomes another program, for which there is no clone3(2): as in old containers. */
 static void without_clone3(char **words) {
     struct { unsigned short code; unsigned char yes, no; unsigned value; } filter[] = {
@@ -794,6 +814,7 @@ int main(int count, char **words) {
     setvbuf(stdout, NULL, _IOLBF, 4096);
     if (!strcmp(what, "burst")) burst(30);
     else if (!strcmp(what, "streams")) streams();
+    else if (!strcmp(what, "submitted")) submitted();
     else if (!strcmp(what, "children")) children(more);
     else if (!strcmp(what, "files")) files(more);
     else if (!strcmp(what, "faults")) faults();
