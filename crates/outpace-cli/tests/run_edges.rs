@@ -52,6 +52,48 @@ fn a_terminal_that_goes_takes_its_program_along_also_without_a_controlling_termi
     wait_until("the end", || child.try_wait().unwrap().is_some());
 }
 
+/// No session has it, as in a container, or one has whose foreground waits for us, as with `su -c`.
+#[test]
+fn keys_of_a_terminal_that_is_not_the_controlling_one_reach_the_program() {
+    let script = "echo ready; read x; echo got $x";
+    let (mut child, mut ours) = without_controlling_terminal(&["sh", "-c", script]);
+    read_until(&mut ours, "ready");
+    ours.write_all(b"abc\r").unwrap();
+    read_until(&mut ours, "got abc");
+    child.wait().unwrap();
+
+    let run = format!("setsid --wait {OUTPACE} run sh -c '{script}'; echo $?");
+    let mut terminal = Terminal::start("sh", &["-c", &run], false);
+    terminal.wait_for("ready");
+    terminal.type_keys("abc\r");
+    let shown = text(&terminal.whole());
+    assert!(shown.ends_with("abc\r\ngot abc\r\n0\r\n"), "{shown:?}");
+}
+
+/// A shell has the terminal.
+#[test]
+fn a_program_in_another_session_takes_no_keys_from_the_foreground() {
+    if !installed("bash") {
+        return;
+    }
+    let mut terminal = Terminal::start("bash", &["--norc", "--noprofile", "-i"], false);
+    terminal.wait_for("$ ");
+    let go = scratch("another-session");
+    let waits = format!("while ! test -e {}; do sleep 0.01; done", go.display());
+    terminal.type_keys(&format!(
+        "setsid {OUTPACE} run sh -c 'echo rea\"\"dy; {waits}; echo en\"\"d'\r"
+    ));
+    terminal.wait_for("ready");
+    for n in 0..20 {
+        terminal.type_keys(&format!("echo n\"\"umber {n}\r"));
+        terminal.wait_for(&format!("number {n}\r\n"));
+    }
+    fs::write(&go, "").unwrap();
+    terminal.wait_for("end");
+    terminal.type_keys("exit\r");
+    terminal.whole();
+}
+
 #[test]
 fn a_program_that_outlives_its_terminal_gets_an_error_when_it_writes() {
     let told = scratch("told");

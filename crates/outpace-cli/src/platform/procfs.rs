@@ -109,9 +109,11 @@ pub(crate) struct Stat {
     /// It, or the first thread of a process, has ended: its own counters do not change any more.
     pub(crate) has_ended: bool,
     pub(crate) parent: i32,
+    pub(crate) group: i32,
     pub(crate) session: i32,
-    /// The number of the controlling terminal.
+    /// The number of the controlling terminal, and its foreground process group.
     pub(crate) terminal: u32,
+    pub(crate) foreground: i32,
     pub(crate) is_of_kernel: bool,
     pub(crate) minor_faults: u64,
     /// Faults of the children it has waited for: changes when it reaps one.
@@ -136,8 +138,10 @@ impl Stat {
         Some(Self {
             has_ended: matches!(*fields.first()?, "Z" | "X"),
             parent: number(1)? as i32,
+            group: number(2)? as i32,
             session: number(3)? as i32,
             terminal: number(4)? as u32,
+            foreground: number(5)? as i32,
             is_of_kernel: number(6)? as u64 & PF_KTHREAD != 0,
             minor_faults: number(7)? as u64,
             children_faults: number(8)? as u64,
@@ -145,6 +149,12 @@ impl Stat {
             threads: number(17)? as u64,
             start: number(19)? as u64,
         })
+    }
+
+    /// Whether the terminal of this number is the controlling one.
+    pub(crate) fn has_terminal(&self, number: u64) -> bool {
+        let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+        self.terminal == minor & 0xff | major << 8 | (minor & !0xff) << 12
     }
 
     pub(crate) fn of(process: i32) -> Option<Self> {

@@ -3,10 +3,14 @@
 
 #![allow(unsafe_code)]
 
+use crate::platform::has_proc;
+use crate::platform::procfs::{self, Stat};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use rustix::termios::{self, OutputModes};
+use std::cell::OnceCell;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -347,6 +351,8 @@ pub(super) struct Terminal {
     before: Option<Settings>,
     /// A key has stopped its output.
     is_stopped: bool,
+    /// No process had it as its controlling terminal when that was asked.
+    is_unowned: OnceCell<bool>,
 }
 
 impl Terminal {
@@ -366,6 +372,7 @@ impl Terminal {
             descriptor,
             before: None,
             is_stopped: false,
+            is_unowned: OnceCell::new(),
         })
     }
 
@@ -378,9 +385,33 @@ impl Terminal {
         self.descriptor.try_clone()
     }
 
-    /// Whether our process group is the terminal's foreground group.
+    /// Whether our process group is the terminal's foreground group, or stands for that.
     pub(super) fn is_ours(&self) -> bool {
-        termios::tcgetpgrp(&self.descriptor).is_ok_and(|group| group == rustix::process::getpgrp())
+        match termios::tcgetpgrp(&self.descriptor) {
+            Ok(group) => group == rustix::process::getpgrp(),
+            Err(Errno::NOTTY) => self.stands_for_foreground(),
+            Err(_) => false,
+        }
+    }
+
+    /// Whether the keys of a terminal that is not our controlling one are meant for us: the process that has put us into another
+    /// session, and waits for us (`su -c`, `setsid --wait`), is in the terminal's foreground; or no session has the terminal (a
+    /// container's, that of a system without a login).
+    fn stands_for_foreground(&self) -> bool {
+        let Ok(stat) = rustix::fs::fstat(&self.descriptor) else {
+            return false;
+        };
+        let mut ancestor = std::os::unix::process::parent_id() as i32;
+        while let Some(process) = Stat::of(ancestor) {
+            if process.has_terminal(stat.st_rdev) {
+                return process.group == process.foreground;
+            }
+            ancestor = process.parent;
+        }
+        let has_it =
+            |process: i32| Stat::of(process).is_some_and(|it| it.has_terminal(stat.st_rdev));
+        let is_unowned = || has_proc() && !procfs::processes().into_iter().any(has_it);
+        *self.is_unowned.get_or_init(is_unowned)
     }
 
     /// Whether keys go through.
@@ -560,7 +591,6 @@ impl Drop for Terminal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::io::Errno;
 
     #[test]
     fn nothing_more_is_read_from_a_terminal_that_has_gone() {

@@ -57,12 +57,6 @@ fn has_ended(stat: &Stat) -> bool {
     stat.has_ended && stat.threads <= 1
 }
 
-/// A device's number in the form of `tty_nr` (proc(5), `stat`).
-fn encoded(device: u64) -> u32 {
-    let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));
-    minor & 0xff | major << 8 | (minor & !0xff) << 12
-}
-
 /// Nanoseconds of a clock tick, as proc(5) counts them.
 fn tick() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second()
@@ -175,7 +169,7 @@ impl Processes {
 
     fn can_write(&self, process: i32, stat: &Stat) -> bool {
         if let Served::Terminal(number) = self.served
-            && stat.terminal == encoded(number)
+            && stat.has_terminal(number)
         {
             return true;
         }
