@@ -773,3 +773,24 @@ fn a_socket_that_keeps_messages_apart_or_is_stdin_as_well_is_the_program_s_own()
     assert!(own(true).starts_with("socket:"), "{}", own(true));
     assert!(own(false).starts_with("pipe:"), "{}", own(false));
 }
+
+/// systemd's variable tells a service by device and inode that a descriptor leads to the journal.
+#[test]
+fn a_service_still_sees_that_it_writes_to_the_journal() {
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    let journal = OwnedFd::from(theirs);
+    let stat = rustix::fs::fstat(&journal).unwrap();
+    let mut command = outpace("run");
+    let script =
+        "test $JOURNAL_STREAM = $(stat -Lc %d:%i /proc/self/fd/2) && readlink /proc/self/fd/2";
+    command.args(["sh", "-c", script]);
+    command.env("JOURNAL_STREAM", format!("{}:{}", stat.st_dev, stat.st_ino));
+    command.stdout(journal.try_clone().unwrap()).stderr(journal);
+    assert!(command.status().unwrap().success());
+    drop(command);
+    let mut shown = String::new();
+    ours.read_to_string(&mut shown).unwrap();
+    assert!(shown.starts_with("pipe:"), "{shown}");
+}

@@ -289,6 +289,18 @@ mod tests {
     }
 
     #[test]
+    fn terminals_are_numbered_as_the_kernel_does() {
+        for (number, encoded) in [(5, 136 << 8 | 5), (300, 136 << 8 | 44 | 1 << 20)] {
+            let stat = Stat {
+                terminal: encoded,
+                ..Stat::default()
+            };
+            assert!(stat.has_terminal(rustix::fs::makedev(136, number)));
+            assert!(!stat.has_terminal(rustix::fs::makedev(136, number + 1)));
+        }
+    }
+
+    #[test]
     fn this_process_is_seen_as_it_is() {
         let stat = Stat::of(std::process::id() as i32).unwrap();
         assert!(!stat.is_of_kernel && !stat.has_ended && stat.threads > 0);

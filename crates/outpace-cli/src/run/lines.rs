@@ -64,6 +64,11 @@ impl Lines {
         self.unfinished.is_empty()
     }
 
+    /// Whether the held line is short enough for a question, whose answer is awaited on the same line.
+    pub(super) fn may_be_prompt(&self) -> bool {
+        self.unfinished.len() < MOST_AT_A_TIME
+    }
+
     pub(super) fn split(
         &mut self,
         bytes: &[u8],

@@ -363,19 +363,27 @@ fn report(line: impl std::fmt::Display) {
 fn has_reader(descriptor: impl AsFd) -> bool {
     rustix::fs::fstat(&descriptor).is_ok_and(|stat| match FileType::from_raw_mode(stat.st_mode) {
         FileType::CharacterDevice => rustix::termios::isatty(&descriptor),
-        FileType::RegularFile | FileType::Directory | FileType::BlockDevice => false,
-        _ => true,
+        FileType::Fifo | FileType::Socket => true,
+        _ => false,
     })
 }
 
 /// Whether the program has to have this very descriptor: it keeps the boundaries of writes (a socket of messages, a pipe with
-/// O_DIRECT), or is a socket by which the program also reads, and which it may ask for its peer.
+/// O_DIRECT), is one by which the program also reads, a socket that it may ask for its peer, or takes no output at all.
 fn needs_own(descriptor: BorrowedFd<'_>) -> bool {
     use rustix::net::{SocketType, sockopt::socket_type};
+    let is_stdin = || are_same(descriptor, rustix::stdio::stdin());
     if let Ok(kind) = socket_type(descriptor) {
-        return kind != SocketType::STREAM || are_same(descriptor, rustix::stdio::stdin());
+        return kind != SocketType::STREAM || is_stdin();
     }
-    rustix::fs::fcntl_getfl(descriptor).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
+    rustix::fs::fcntl_getfl(descriptor).is_ok_and(|flags| {
+        flags.contains(OFlags::DIRECT)
+            || match flags & OFlags::RWMODE {
+                OFlags::WRONLY => false,
+                OFlags::RDWR => relay::is_pipe(descriptor) && is_stdin(),
+                _ => true,
+            }
+    })
 }
 
 /// Whether two descriptors lead to the same file or device.

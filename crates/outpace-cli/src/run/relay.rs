@@ -241,9 +241,11 @@ impl Relay {
                         }
                         is_after_end = true;
                     }
-                    // While the reader lags, messages may be dropped, and so must be whole lines.
+                    // While the reader lags, or as soon as it does, messages may be dropped, and so must be whole lines.
                     Ready::Unfinished
-                        if self.whole_lines.is_some() && self.outlet.pending() > 0 =>
+                        if self.whole_lines.is_some()
+                            && (self.outlet.pending() > 0
+                                || !self.state().lines.may_be_prompt()) =>
                     {
                         std::thread::sleep(LAG);
                         continue;
@@ -486,7 +488,7 @@ impl Relay {
     }
 
     /// Waits until there are bytes to read, or the program has ended and all is read; with an
-    /// unfinished line in hand, at most [`LINE_PATIENCE`].
+    /// unfinished line in hand, at most [`LINE_PATIENCE`], or [`LOSSY_PATIENCE`].
     fn wait_for_bytes(&self, unfinished: bool) -> io::Result<Ready> {
         let mut waiting = [
             PollFd::new(&self.source, PollFlags::IN),
@@ -497,8 +499,12 @@ impl Relay {
         // asked. After the end of a terminal, `--tee` still takes the output. A pipe with a name can get another reader: only a
         // write shows that it has none.
         let asked = if self.ends_at_hangup { 3 } else { 2 };
+        let patience = match self.whole_lines {
+            Some(_) => &LOSSY_PATIENCE,
+            None => &LINE_PATIENCE,
+        };
         loop {
-            match poll(&mut waiting[..asked], unfinished.then_some(&LINE_PATIENCE)) {
+            match poll(&mut waiting[..asked], unfinished.then_some(patience)) {
                 Ok(0) => return Ok(Ready::Unfinished),
                 Ok(_) if !waiting[2].revents().is_empty() => return Ok(Ready::End),
                 // The source was looked at before the end was: bytes written in between are there now.
@@ -528,6 +534,11 @@ enum Ready {
 const LINE_PATIENCE: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 10_000_000,
+};
+/// The same where output may be dropped: the rest of a line could be. The program may only have been waiting for a processor.
+const LOSSY_PATIENCE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 200_000_000,
 };
 /// The interval between looks at a reader that lags, with an unfinished line in hand.
 const LAG: Duration = Duration::from_millis(20);

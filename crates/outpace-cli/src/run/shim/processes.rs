@@ -241,17 +241,3 @@ impl Processes {
         known.or_insert_with(|| program::refused(&path)).clone()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn devices_are_encoded_as_the_kernel_does() {
-        assert_eq!(encoded(rustix::fs::makedev(136, 5)), 136 << 8 | 5);
-        assert_eq!(
-            encoded(rustix::fs::makedev(136, 300)),
-            136 << 8 | 44 | 1 << 20
-        );
-    }
-}
