@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/aio_abi.h>
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -723,17 +722,17 @@ static void confined(void) {
 
 /* Has the kernel write, by its own queue. */
 static void submitted(void) {
-    aio_context_t context = 0;
+    /* musl has no header of the kernel's for it: a pwrite, from offset 0, as linux/aio_abi.h lays it out. */
+    struct { unsigned long long data, key; unsigned short code; short priority; unsigned fd; unsigned long long buffer, length, rest[3]; }
+        order = {.code = 1, .fd = 1, .buffer = (unsigned long)"order\n", .length = 6}, *orders[] = {&order};
+    unsigned long long context = 0, done[4];
     burst(20);
     if (syscall(SYS_io_setup, 1, &context) == -1) {
         abort();
     }
     for (int i = 0; i < 200; i++) {
-        struct iocb order = {.aio_fildes = 1, .aio_lio_opcode = IOCB_CMD_PWRITE, .aio_buf = (unsigned long)"order\n", .aio_nbytes = 6};
-        struct iocb *orders[] = {&order};
-        struct io_event done;
         line(1, "before", i);
-        if (syscall(SYS_io_submit, context, 1, orders) != 1 || syscall(SYS_io_getevents, context, 1, 1, &done, NULL) != 1) {
+        if (syscall(SYS_io_submit, context, 1, orders) != 1 || syscall(SYS_io_getevents, context, 1, 1, done, NULL) != 1) {
             abort();
         }
     }
