@@ -1,6 +1,6 @@
 //! One picture, through crossterm's backend or this one, for screenshots of both: `looks crossterm|outpace WHAT [FRAMES [alone]]`,
 //! after so many frames, or that frame alone, on a screen that never showed another. WHAT is `styles` (every attribute and pair of attributes, in colours of all kinds), `blinking` (each of them with blinking),
-//! `symbols` (words with symbols on whose widths terminals disagree) or a workload. It says on standard error when the picture is drawn, and stays until it is killed. `scripts/compare-pixels.py` compares the screenshots.
+//! `symbols` (words with symbols on whose widths terminals disagree) or a workload. It says on standard error when the terminal has read the picture, and stays until it is killed. `scripts/compare-pixels.py` compares the screenshots.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -161,6 +161,8 @@ fn main() -> io::Result<()> {
         draw_each()?;
     }
     let stay = || {
+        // The terminal answers once it has read everything.
+        while crossterm::cursor::position().is_err() {}
         eprintln!("drawn");
         loop {
             std::thread::park();
