@@ -30,7 +30,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples" / "ports"))
 
 import build
-from displays import TERMINALS, Display, different, missing, wait_for
+from displays import TERMINALS, Display, different, extent, missing, wait_for
 from sessions import HERE, make_fixtures, sessions, typed
 
 RUNS = {"theirs": "before", "again": "before", "ours": "after", "alone": "before"}
@@ -122,8 +122,12 @@ class Screen:
             if self.left == 0 or time.monotonic() - start > PATIENCE:
                 return
 
-    def between(self, *names):
-        return different(*(self.shots[name] for name in names))
+    def between(self, *names, count=different):
+        return count(*(self.shots[name] for name in names))
+
+    def where(self):
+        """The rectangle around the pixels that are neither."""
+        return self.between("ours", "theirs", "again", "alone", count=extent)
 
     def is_worse(self):
         return self.left > self.own
@@ -211,7 +215,7 @@ def main():
                 differ = [number for number, screen in enumerate(found) if screen.ours_alone is not None]
                 more = f"; from the cleared screen, of those: {[found[number].ours_alone for number in differ]}, crossterm's " \
                        f"{[found[number].theirs_alone for number in differ]}; neither: {[found[number].left for number in differ]}" if differ else ""
-                note = f"  <-- screens {worse}" if worse else ""
+                note = f"  <-- screens {', '.join(f'{number} ({found[number].where()})' for number in worse)}" if worse else ""
                 print(f"{terminal} {name}: {len(found)} screens, {[screen.ours for screen in found]} pixels differ, crossterm's own "
                       f"{[screen.own for screen in found]}{more}{note}", flush=True)
         finally:

@@ -124,13 +124,24 @@ class Picture:
                 file.write(struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)))
 
 
-def different(one, *others):
-    """In how many pixels a picture is like none of the others; the unused eighth bits do not count."""
-    count = 0
+def differing(one, *others):
+    """The places of the pixels in which a picture is like none of the others; the unused eighth bits do not count."""
     line = len(one.pixels) // one.height
-    for start in range(0, len(one.pixels), line):
-        row, *rows = (picture.pixels[start:start + line] for picture in (one, *others))
+    for y in range(one.height):
+        row, *rows = (picture.pixels[y * line:(y + 1) * line] for picture in (one, *others))
         if row not in rows:
             pixels, *rest = (memoryview(each).cast("I") for each in (row, *rows))
-            count += sum(all((a ^ b) & 0xFFFFFF for b in all_b) for a, *all_b in zip(pixels, *rest))
-    return count
+            for x, (a, *all_b) in enumerate(zip(pixels, *rest)):
+                if all((a ^ b) & 0xFFFFFF for b in all_b):
+                    yield x, y
+
+
+def different(one, *others):
+    """In how many pixels a picture is like none of the others."""
+    return sum(1 for _ in differing(one, *others))
+
+
+def extent(one, *others):
+    """The rectangle around these pixels, as WIDTHxHEIGHT+X+Y."""
+    xs, ys = zip(*differing(one, *others))
+    return f"{max(xs) - min(xs) + 1}x{max(ys) - min(ys) + 1}+{min(xs)}+{min(ys)}"
