@@ -176,6 +176,10 @@ def make(work, version, wanted):
     if version == "after":
         # So that both have the same versions of everything.
         shutil.copy(work / "before/Cargo.lock", place)
+    else:
+        for entry in wanted.values():
+            for crate, exact in entry.get("versions", {}).items():
+                cargo("update", "--quiet", crate, "--precise", exact, cwd=place)
     cargo("build", "--release", "--bins", "--target-dir", str(work / "target"), cwd=place)
     programs = work / "programs" / version
     programs.mkdir(parents=True, exist_ok=True)
