@@ -216,14 +216,16 @@ unsafe fn is_last_words(at: usize, first: usize) -> bool {
     is_writev && is_error
 }
 
-/// Calls the function with each place that [`look`] may accept.
+/// So many bytes behind the last place that is looked at are code, too.
+pub(crate) const REACH: usize = LENGTH - 1;
+
+/// Calls the function with each place from `start` on and before `end` that [`look`] may accept.
 ///
 /// # Safety
 ///
-/// The code can be read.
-pub(crate) unsafe fn candidates(start: usize, length: usize, mut found: impl FnMut(usize)) {
-    let first = start.next_multiple_of(LENGTH);
-    for at in (first..(start + length).saturating_sub(LENGTH - 1)).step_by(LENGTH) {
+/// The code can be read, up to [`REACH`] bytes behind `end`.
+pub(crate) unsafe fn candidates(start: usize, end: usize, mut found: impl FnMut(usize)) {
+    for at in (start.next_multiple_of(LENGTH)..end).step_by(LENGTH) {
         // SAFETY: the caller's.
         let word = unsafe { instruction(at) };
         if word & 0x7c00_0000 == 0x1400_0000 || word == SYSTEM_CALL {

@@ -117,6 +117,8 @@ pub struct Header {
     /// Whether the program is given the shim: [`UNDECIDED`], while it is being started, and then [`GIVEN`], [`WITHHELD`], or
     /// [`NOT_STARTED`].
     pub decision: AtomicU32,
+    /// Not 0: the program's first write goes through the ring, however long the search for the C library's calls takes.
+    pub at_once: AtomicU32,
     pub state: AtomicU64,
     // Writers change `lock` and `head`; `run` changes the fields behind them.
     pub lock: CacheLine<AtomicU64>,

@@ -156,7 +156,7 @@ fn attach(path: *const c_char) {
         ring::BY_EXEC
     } else if !originals::is_there(Index::write as usize) {
         ring::NO_LIBRARY
-    } else if !system::is_alone() || !(is_first && text::postpone() || text::redirect(ring)) {
+    } else if !system::is_alone() || !(is_first && text::postpone(ring) || text::redirect(ring)) {
         ring::NO_TEXT
     } else {
         // From here on the writes of this process keep the order.

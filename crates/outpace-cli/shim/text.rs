@@ -1,11 +1,12 @@
 //! The C library calls replaced functions directly, not by a name that another library can define. Each such call is redirected
 //! in its code, once, while the program has one thread.
 //!
-//! The search through the code takes longer than most programs take to start. The first process [postpones](postpone) it until it
-//! writes to the terminal, makes a thread, or starts another process: until then the ring is empty, so none of its writes can
-//! overtake another. Only the call by which streams write is redirected at once, to notice the first write.
+//! The search through the code takes longer than most programs take to start, and longer than a server may wait for a line of its log.
+//! So the first process [postpones](postpone) it, and searches a piece of the code at each write to the terminal, and the rest before it
+//! makes a thread or starts another process. Until then the ring is empty, so none of its writes can overtake another: they go to the
+//! terminal. Only the call by which streams write is redirected at once, to notice the first write.
 
-use crate::machine::{Code, Found, candidates, change, look};
+use crate::machine::{Code, Found, REACH, candidates, change, look};
 use crate::membership::retire;
 use crate::musl;
 use crate::originals::{Index, ORIGINALS, is_replaced, is_there, original};
@@ -15,7 +16,7 @@ use crate::symbols::each_object;
 use crate::system::{self, call, is_alone, protect, with_signals_blocked};
 #[cfg(target_arch = "x86_64")]
 use crate::watch;
-use core::ffi::c_void;
+use core::cell::UnsafeCell;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -110,7 +111,7 @@ unsafe fn build_id(start: usize, length: usize) -> Option<[u64; 2]> {
 }
 
 /// Counts the calls found of the functions that must be found.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Count {
     writes: u32,
     execs: u32,
@@ -169,10 +170,17 @@ fn bounds(text: &TextSegment) -> Option<(usize, usize)> {
 const READ_WRITE_EXEC: usize = 7;
 const READ_EXEC: usize = 5;
 
-/// Kept for [`complete`]: the code's start and length and the library's build ID; and the calls redirected so far.
-static POSTPONED: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
-static STREAM_CALLS: [AtomicU64; 4] = [const { AtomicU64::new(0) }; 4];
+/// The postponed search. Only the process's one thread uses it, with its signals blocked.
+struct Postponed(UnsafeCell<Option<Search>>);
+
+// SAFETY: it is used by one thread at a time, as said there.
+unsafe impl Sync for Postponed {}
+
+static POSTPONED: Postponed = Postponed(UnsafeCell::new(None));
 static IS_POSTPONED: AtomicBool = AtomicBool::new(false);
+
+/// The code that is searched at one write: a thirtieth of a millisecond's work.
+const PIECE: usize = 64 << 10;
 
 /// A place in the code and the index of the function that is called there, as one number.
 fn entry(at: usize, index: usize, text: &TextSegment) -> u64 {
@@ -184,50 +192,34 @@ fn of_entry(entry: u64, text: &TextSegment) -> (usize, usize) {
     (text.start + distance, (entry >> 32) as usize)
 }
 
-/// Redirects the call by which streams write, and leaves the others to [`complete`]. Returns whether that was possible.
-pub(crate) fn postpone() -> bool {
+/// Redirects the call by which streams write, and leaves the others to [`search_on`]. Returns whether that was possible.
+pub(crate) fn postpone(ring: &Header) -> bool {
     /// The function is shorter. A call behind it is redirected early, which does no harm.
     const WINDOW: usize = 256;
     let function = original(Index::stream_write) as usize;
     if musl::is_there() || function == 0 {
         return false;
     }
-    let text = TextSegment::of(original(Index::write) as usize);
-    let end = text.start + text.length;
-    if bounds(&text).is_none() || function < text.start || function + WINDOW > end {
+    let calls = calls(ring);
+    let Some(mut search) = Search::new(TextSegment::of(original(Index::write) as usize), calls)
+    else {
+        return false;
+    };
+    if function < search.text.start || function + WINDOW > search.end {
         return false;
     }
-    let (mut stored, mut is_whole) = (0, true);
-    let redirect_one = |at: usize| {
-        // SAFETY: within the code.
-        let Some(index) = (unsafe { function_at(at, &text) }) else {
-            return;
-        };
-        if index == Index::write as usize || index == Index::write_nocancel as usize {
-            let place = STREAM_CALLS.get(stored);
-            // SAFETY: the code was made writable below, and there is one thread.
-            let is_changed = place.is_some() && unsafe { redirect_at(at, index) };
-            if let Some(place) = place.filter(|_| is_changed) {
-                place.store(entry(at, index, &text), Ordering::Relaxed);
-                stored += 1;
-            }
-            is_whole &= is_changed;
-        }
+    let is_write = |index| index == Index::write as usize || index == Index::write_nocancel as usize;
+    // SAFETY: within the code; there is one thread.
+    let is_redirected = unsafe {
+        with_writable(function, WINDOW + REACH, || {
+            search.look_through(calls, function, function + WINDOW, is_write)
+        })
     };
-    // SAFETY: the C library's code stays executable; there is one thread.
-    unsafe {
-        if !protect(function, WINDOW, READ_WRITE_EXEC) {
-            return false;
-        }
-        candidates(function, WINDOW, redirect_one);
-        is_whole &= protect(function, WINDOW, READ_EXEC);
+    let is_good = is_redirected && search.count.writes > 0;
+    if is_good {
+        // SAFETY: this is the process's one thread, and its program has not begun.
+        unsafe { *POSTPONED.0.get() = Some(search) };
     }
-    let [build, rest] = text.build;
-    let parts = [text.start as u64, text.length as u64, build, rest];
-    for (place, part) in POSTPONED.iter().zip(parts) {
-        place.store(part, Ordering::Relaxed);
-    }
-    let is_good = is_whole && stored > 0;
     IS_POSTPONED.store(is_good, Ordering::Release);
     is_good
 }
@@ -236,91 +228,108 @@ pub(crate) fn is_postponed() -> bool {
     IS_POSTPONED.load(Ordering::Relaxed)
 }
 
-/// Does what was postponed, if that is still possible. If not, this process gives the ring up.
+/// Called at a write to the terminal while the search is postponed: goes on with it. Returns whether all calls are redirected now.
 #[cold]
-pub(crate) fn complete(ring: &Header) -> bool {
-    let is_redirected = with_signals_blocked(|| {
-        if !IS_POSTPONED.swap(false, Ordering::AcqRel) {
-            return true;
-        }
-        let [start, length, build, rest] = POSTPONED
-            .each_ref()
-            .map(|place| place.load(Ordering::Relaxed));
-        let text = TextSegment {
-            start: start as usize,
-            length: length as usize,
-            build: [build, rest],
-        };
-        is_alone() && redirect_in(ring, &text)
-    });
-    if !is_redirected {
-        retire(ring::NO_TEXT);
-    }
-    is_redirected
+pub(crate) fn search_on(ring: &Header) -> bool {
+    let is_at_once = ring.at_once.load(Ordering::Relaxed) != 0;
+    search(ring, if is_at_once { usize::MAX } else { PIECE })
 }
 
-/// Called before another thread, or a process that is not announced otherwise, is made.
+/// Called before another thread, or a process that is not announced otherwise, is made: ends the postponed search.
 pub(crate) fn complete_if_postponed() {
     if is_postponed()
         && let Some(ring) = ring()
     {
-        complete(ring);
+        search(ring, usize::MAX);
     }
+}
+
+/// Searches through so many bytes of code more, if that is still possible. If not, this process gives the ring up. Returns whether all
+/// calls are redirected.
+#[cold]
+fn search(ring: &Header, most: usize) -> bool {
+    let is_redirected = with_signals_blocked(|| {
+        if !is_postponed() {
+            return Some(true);
+        }
+        // SAFETY: this is the process's one thread, and no handler of a signal interrupts it.
+        let search = unsafe { &mut *POSTPONED.0.get() };
+        let searched = search.as_mut().filter(|_| is_alone());
+        let is_over = searched.and_then(|search| search.go_on(ring, most));
+        if is_over != Some(false) {
+            IS_POSTPONED.store(false, Ordering::Release);
+        }
+        is_over
+    });
+    if is_redirected.is_none() {
+        retire(ring::NO_TEXT);
+    }
+    is_redirected == Some(true)
 }
 
 /// Redirects the C library's own calls of replaced functions. Returns whether that was possible.
 pub(crate) fn redirect(ring: &Header) -> bool {
-    redirect_in(ring, &TextSegment::of(original(Index::write) as usize))
+    let (text, calls) = (TextSegment::of(original(Index::write) as usize), calls(ring));
+    if is_known(&text, calls) {
+        // SAFETY: the C library's code; there is one thread.
+        return bounds(&text).is_some()
+            && unsafe {
+                with_writable(text.start, text.length, || {
+                    by_list(&text, calls) && finish(ring, &text)
+                })
+            };
+    }
+    let search = Search::new(text, calls);
+    search.is_some_and(|mut search| search.go_on(ring, usize::MAX).is_some())
 }
 
-fn redirect_in(ring: &Header, text: &TextSegment) -> bool {
-    let write_at = original(Index::write) as usize;
-    let Some((lowest, highest)) = bounds(text) else {
-        return false;
-    };
-    let calls = calls(ring);
-    let (build, place) = (text.build, write_at - text.start);
-    let key = [build[0], build[1], text.length as u64, place as u64];
-    let is_of_this = || {
-        let mut pairs = calls.key.iter().zip(key);
-        build != [0; 2] && pairs.all(|(place, part)| place.load(Ordering::Relaxed) == part)
-    };
-    let is_there = calls.standing.load(Ordering::Acquire) == THERE && is_of_this();
-    // SAFETY: the C library's code stays executable, and only changed pages are copied. This object's own code lies
-    // elsewhere, and there is one thread.
+/// The build ID of the library, and the length and the place of its code.
+fn key(text: &TextSegment) -> [u64; 4] {
+    let [build, rest] = text.build;
+    let place = original(Index::write) as usize - text.start;
+    [build, rest, text.length as u64, place as u64]
+}
+
+/// Whether the first process has listed the calls of this library.
+fn is_known(text: &TextSegment, calls: &CallSites) -> bool {
+    let key = key(text);
+    let mut pairs = calls.key.iter().zip(key);
+    calls.standing.load(Ordering::Acquire) == THERE
+        && text.build != [0; 2]
+        && pairs.all(|(place, part)| place.load(Ordering::Relaxed) == part)
+}
+
+/// Calls the function while this code can be written to, and returns whether it and that were possible. The code stays executable, and
+/// only changed pages are copied. This object's own code lies elsewhere.
+///
+/// # Safety
+///
+/// It is code of the C library's, and there is one thread.
+unsafe fn with_writable(start: usize, length: usize, change: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the caller's.
     unsafe {
-        if !protect(text.start, text.length, READ_WRITE_EXEC) {
-            return false;
+        protect(start, length, READ_WRITE_EXEC) && {
+            let is_changed = change();
+            protect(start, length, READ_EXEC) && is_changed
         }
-        // Undone here, as these calls are found again with the others.
-        for place in &STREAM_CALLS {
-            let (at, index) = match place.swap(0, Ordering::Relaxed) {
-                0 => continue,
-                entry => of_entry(entry, text),
-            };
-            let function = ORIGINALS[index].load(Ordering::Relaxed);
-            let code = core::mem::transmute::<*mut c_void, Code>(function);
-            if !change(at, code) {
-                return false;
-            }
-        }
-        let is_redirected = if is_there {
-            by_list(text, calls)
-        } else {
-            by_search(text, calls, key, lowest, highest)
-                && redirect_musl(text.start, text.start + text.length)
-        };
-        #[cfg(target_arch = "x86_64")]
-        if is_redirected && !musl::is_there() {
-            watch::begin(ring, text.start, text.start + text.length);
-        }
-        let is_good = protect(text.start, text.length, READ_EXEC) && is_redirected;
-        if is_good {
-            CHANGED[0].store(text.start as u64, Ordering::Relaxed);
-            CHANGED[1].store(text.length as u64, Ordering::Release);
-        }
-        is_good
     }
+}
+
+/// Called when all calls are redirected, while the code can be written to.
+fn finish(ring: &Header, text: &TextSegment) -> bool {
+    let end = text.start + text.length;
+    // SAFETY: the caller's; there is one thread.
+    if !unsafe { redirect_musl(text.start, end) } {
+        return false;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if !musl::is_there() {
+        // SAFETY: the same.
+        unsafe { watch::begin(ring, text.start, end) };
+    }
+    CHANGED[0].store(text.start as u64, Ordering::Relaxed);
+    CHANGED[1].store(text.length as u64, Ordering::Release);
+    true
 }
 
 // ---- Forks.
@@ -487,51 +496,116 @@ impl Sieve {
     }
 }
 
-/// Redirects the calls found by a search through all of the code, which can be written to. The replaced functions are within
-/// the bounds.
-unsafe fn by_search(
-    text: &TextSegment,
-    calls: &CallSites,
-    key: [u64; 4],
-    lowest: usize,
-    highest: usize,
-) -> bool {
-    let standing = &calls.standing;
-    // In musl more than calls is changed, so the list does not suffice.
-    let is_first = !musl::is_there()
-        && standing
-            .compare_exchange(NONE, WRITING, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok();
-    let (mut count, mut stored, mut is_whole) = (Count::default(), 0_usize, true);
-    let sieve = Sieve::new();
-    // SAFETY: the caller's.
-    unsafe {
-        candidates(text.start, text.length, |at| {
-            if let Some(Found::Call(target)) = look(at, text.start)
-                && (target < lowest || target > highest || !sieve.may_be(target))
-            {
-                return;
-            }
-            let Some(index) = function_at(at, text) else {
-                return;
-            };
-            count.add(index);
-            is_whole &= redirect_at(at, index);
-            if let Some(place) = calls.list.get(stored).filter(|_| is_first) {
-                place.store(entry(at, index, text), Ordering::Relaxed);
-            }
-            stored += 1;
-        });
+/// A search through the code for calls of replaced functions, as far as it has come. Each call is redirected when it is found.
+struct Search {
+    text: TextSegment,
+    sieve: Sieve,
+    /// The lowest and the highest address of the replaced functions.
+    bounds: (usize, usize),
+    /// The next place to look at, and the end of these places.
+    next: usize,
+    end: usize,
+    count: Count,
+    /// It lists the calls for other processes; so many are stored.
+    is_listing: bool,
+    stored: usize,
+}
+
+impl Search {
+    fn new(text: TextSegment, calls: &CallSites) -> Option<Self> {
+        // In musl more than calls is changed, so a list does not suffice.
+        let is_listing = || {
+            let (from, to, order) = (NONE, WRITING, Ordering::Acquire);
+            let claimed = calls.standing.compare_exchange(from, to, order, Ordering::Relaxed);
+            claimed.is_ok()
+        };
+        Some(Self {
+            bounds: bounds(&text)?,
+            sieve: Sieve::new(),
+            next: text.start,
+            end: text.start + text.length.saturating_sub(REACH),
+            text,
+            count: Count::default(),
+            is_listing: !musl::is_there() && is_listing(),
+            stored: 0,
+        })
     }
-    let is_good = is_whole && count.is_known();
-    if is_first && is_good && stored <= calls.list.len() {
-        for (place, part) in calls.key.iter().zip(key) {
+
+    /// Redirects the calls in the next bytes. `None` if that is impossible, or the library has an unknown form; else whether the search is
+    /// over.
+    fn go_on(&mut self, ring: &Header, most: usize) -> Option<bool> {
+        let calls = calls(ring);
+        let from = self.next;
+        self.next = self.end.min(from.saturating_add(most));
+        let (to, is_over) = (self.next, self.next == self.end);
+        // SAFETY: the C library's code; there is one thread.
+        let is_redirected = unsafe {
+            if is_over {
+                with_writable(self.text.start, self.text.length, || {
+                    self.look_through(calls, from, to, |_| true)
+                        && self.count.is_known()
+                        && finish(ring, &self.text)
+                })
+            } else {
+                with_writable(from, to - from + REACH, || {
+                    self.look_through(calls, from, to, |_| true)
+                })
+            }
+        };
+        if is_redirected && is_over {
+            self.publish(calls);
+        }
+        is_redirected.then_some(is_over)
+    }
+
+    /// Redirects the calls from one place to another that are of a wanted function; false if one cannot be redirected.
+    ///
+    /// # Safety
+    ///
+    /// The code there can be written to, and no thread is executing it.
+    unsafe fn look_through(
+        &mut self,
+        calls: &CallSites,
+        from: usize,
+        to: usize,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> bool {
+        let (lowest, highest) = self.bounds;
+        let mut is_whole = true;
+        // SAFETY: the caller's.
+        unsafe {
+            candidates(from, to, |at| {
+                if let Some(Found::Call(target)) = look(at, self.text.start)
+                    && (target < lowest || target > highest || !self.sieve.may_be(target))
+                {
+                    return;
+                }
+                let found = function_at(at, &self.text);
+                let Some(index) = found.filter(|index| is_wanted(*index)) else {
+                    return;
+                };
+                self.count.add(index);
+                is_whole &= redirect_at(at, index);
+                if let Some(place) = calls.list.get(self.stored).filter(|_| self.is_listing) {
+                    place.store(entry(at, index, &self.text), Ordering::Relaxed);
+                }
+                self.stored += 1;
+            });
+        }
+        is_whole
+    }
+
+    /// Gives other processes the list, if it has all calls.
+    fn publish(&self, calls: &CallSites) {
+        if !self.is_listing || self.stored > calls.list.len() {
+            return;
+        }
+        for (place, part) in calls.key.iter().zip(key(&self.text)) {
             place.store(part, Ordering::Relaxed);
         }
-        calls.count.store(stored as u32, Ordering::Relaxed);
-        standing.store(THERE, Ordering::Release);
+        calls.count.store(self.stored as u32, Ordering::Relaxed);
+        calls.standing.store(THERE, Ordering::Release);
     }
-    is_good
 }
 
 /// Redirects the calls that the first process has found in the same library; each is checked before it is changed.

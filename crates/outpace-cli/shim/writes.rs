@@ -146,7 +146,7 @@ fn through_ring(ring: &Header, descriptor: c_int, parts: &[Part]) -> Through {
     if !IS_SHARED.load(Ordering::Relaxed) {
         fetch_ahead(ring, length);
     }
-    if text::is_postponed() && !text::complete(ring) || !parts.iter().all(is_readable) {
+    if text::is_postponed() && !text::search_on(ring) || !parts.iter().all(is_readable) {
         return Through::Kernel;
     }
     let mut looks = 0;

@@ -158,20 +158,23 @@ pub(crate) unsafe fn look(at: usize, first: usize) -> Option<Found> {
     }
 }
 
-/// Calls the function with each place that [`look`] may accept.
+/// So many bytes behind the last place that is looked at are code, too.
+pub(crate) const REACH: usize = STEP + 2 * LENGTH;
+/// Bytes looked at in one step.
+const STEP: usize = 16;
+
+/// Calls the function with each place from `start` on that [`look`] may accept. Those before `end`, and up to the end of a step.
 ///
 /// # Safety
 ///
-/// The code can be read.
-pub(crate) unsafe fn candidates(start: usize, length: usize, mut found: impl FnMut(usize)) {
+/// The code can be read, up to [`REACH`] bytes behind `end`.
+pub(crate) unsafe fn candidates(start: usize, end: usize, mut found: impl FnMut(usize)) {
     use core::arch::x86_64::{
         __m128i, _mm_and_si128, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128,
         _mm_set1_epi8,
     };
-    const STEP: usize = 16;
     // The first two bytes of the last words' instructions are rare enough together.
     let mut at = start;
-    let end = start + length.saturating_sub(STEP + 2 * LENGTH);
     while at < end {
         // SAFETY: the caller's; SSE2 is part of the architecture.
         let mut hits = unsafe {

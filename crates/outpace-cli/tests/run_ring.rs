@@ -60,6 +60,7 @@ impl Memory {
                 starting: word(0),
                 places: word(0),
                 decision: word(ring::UNDECIDED),
+                at_once: word(0),
                 state: long(OPEN),
                 lock: CacheLine(long(0)),
                 head: Head(

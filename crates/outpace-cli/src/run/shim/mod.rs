@@ -308,6 +308,7 @@ impl Shim {
     pub(super) fn decide(&self, command: &OsStr, must: bool) -> Result<(), String> {
         let result = self.complete(command);
         let header = self.memory.header();
+        header.at_once.store(must.into(), Ordering::Relaxed);
         let decision = match result {
             Ok(()) => ring::GIVEN,
             Err(_) if must => ring::NOT_STARTED,
