@@ -273,6 +273,7 @@ fn lead(
     mut telling: UnixStream,
     keys: Option<OwnedFd>,
 ) -> ! {
+    let outer = rustix::process::getppid();
     let signals = Signals::collect(&[libc::SIGCHLD, libc::SIGHUP]);
     let shim = start.shim.clone();
     let settings = start.settings.clone();
@@ -314,12 +315,12 @@ fn lead(
                     signals::send(-program, libc::SIGCONT);
                 }
                 orders.ours = None;
+                orders.restore(keys.as_ref());
                 if let (Some(shim), Some(terminal)) = (&shim, &orders.terminal) {
                     // Until the hangup, writes through the pseudo-terminal would succeed unread; the memory keeps them.
-                    wait_for_hangup(terminal);
+                    wait_for_hangup(terminal, outer);
                     shim.is_dead();
                 }
-                orders.restore(keys.as_ref());
                 if let (Some(shim), Some(output)) = (&shim, &output) {
                     shim.deliver_rest(output);
                 }
@@ -401,17 +402,25 @@ fn write_whole(output: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// The longest that a killed process takes to close its descriptors, one after the other.
-const LAST_CLOSE: Timespec = Timespec {
-    tv_sec: 1,
+/// The longest wait for a process other than `outpace` that has a copy of the other side of the pseudo-terminal.
+const LAST_COPY: Timespec = Timespec {
+    tv_sec: 10,
     tv_nsec: 0,
 };
 
-/// Waits until no process has the other side of the pseudo-terminal.
-fn wait_for_hangup(terminal: &OwnedFd) {
+/// Waits until no process has the other side of the pseudo-terminal. `outpace`, the parent of this process, was killed. It closes its
+/// descriptors one after the other, on a busy machine with long pauses in between.
+fn wait_for_hangup(terminal: &OwnedFd, outer: Option<Pid>) {
+    use rustix::process::{PidfdFlags, getppid, pidfd_open};
+    let ending = outer.and_then(|outer| pidfd_open(outer, PidfdFlags::empty()).ok());
+    // Otherwise it has ended, and another process may have its number.
+    let ending = ending.filter(|_| getppid() == outer);
     // poll(2) reports a hangup unasked.
-    let mut hangup = [PollFd::new(terminal, PollFlags::empty())];
-    let _ = poll(&mut hangup, Some(&LAST_CLOSE));
+    let hangup = PollFd::new(terminal, PollFlags::empty());
+    if let Some(ending) = &ending {
+        let _ = poll(&mut [hangup.clone(), PollFd::new(ending, PollFlags::IN)], None);
+    }
+    let _ = poll(&mut [hangup], Some(&LAST_COPY));
 }
 
 /// Why the leader's work is over.
