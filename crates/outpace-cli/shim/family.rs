@@ -120,7 +120,7 @@ const ASK_AFTER: u32 = 64;
 /// Called when a short write goes to the terminal because the ring is closed.
 #[cold]
 pub(crate) fn ask_for_ring(ring: &Header, descriptor: c_int) {
-    if ring.state() != ring::CLOSED || !is_ours(ring) {
+    if !matches!(ring.state(), ring::READY | ring::CLOSED) || !is_ours(ring) {
         return;
     }
     let direct = own().direct.load(Ordering::Relaxed).wrapping_add(1);

@@ -14,6 +14,7 @@
 //              wake the waiting threads
 //     direct:  if tail < head: wait until tail = head; then the kernel's own write
 //     close:   away += 1; state := CLOSED, generation + 1; head := head | REVOKED; wait until tail = head
+//     begin:   (`run`) state := OPEN, if it is READY: the program has come, and no process was about to start another
 //     open:    (`run`) seen := state; no member is away; and, looked at after that, each process that has the terminal
 //              is a member; the lock is free; state := OPEN, if it is still `seen`
 //
@@ -47,11 +48,13 @@ pub use super::sync::CAPACITY;
 pub const LONGEST: usize = 16 << 10;
 
 /// The last byte of `state`: no process has come yet, writes go through the ring, writes go to the terminal, `run` has
-/// ended. The bytes above it count how often the ring was closed.
+/// ended, and a process has come for which `run` will open the ring when it reads the first bytes. The bytes above it count how
+/// often the ring was closed.
 pub const WAITING: u64 = 0;
 pub const OPEN: u64 = 1;
 pub const CLOSED: u64 = 2;
 pub const DEAD: u64 = 3;
+pub const READY: u64 = 4;
 const STATE: u64 = 0xff;
 const GENERATION: u64 = 0x100;
 
@@ -126,7 +129,7 @@ pub struct Header {
     pub tail: CacheLine<AtomicU64>,
     pub taken: CacheLine<AtomicU64>,
     pub doze: CacheLine<AtomicU32>,
-    /// Counts the threads that wait for `run`; `run` changes `drained` to wake them.
+    /// Not 0: threads wait for `run`, or did so and were killed. `run` changes `drained` to wake them.
     pub waiting: CacheLine<AtomicU32>,
     pub drained: CacheLine<AtomicU32>,
 }
@@ -319,7 +322,7 @@ impl Header {
         self.published() == self.tail.0.load(Ordering::Acquire)
     }
 
-    /// [`WAITING`], [`OPEN`], [`CLOSED`] or [`DEAD`].
+    /// [`WAITING`], [`READY`], [`OPEN`], [`CLOSED`] or [`DEAD`].
     pub fn state(&self) -> u64 {
         self.state.load(Ordering::Acquire) & STATE
     }
@@ -332,7 +335,7 @@ impl Header {
     /// [is drained](Self::is_drained). An [opening](Self::open) that `run` has begun fails.
     pub fn close(&self, reason: u32) {
         let mut seen = self.state.load(Ordering::Relaxed);
-        while matches!(seen & STATE, OPEN | CLOSED) {
+        while matches!(seen & STATE, READY | OPEN | CLOSED) {
             let next = (seen & !STATE).wrapping_add(GENERATION) | CLOSED;
             let state = &self.state;
             match state.compare_exchange(seen, next, Ordering::SeqCst, Ordering::Relaxed) {
@@ -348,13 +351,24 @@ impl Header {
         self.head.0.fetch_or(REVOKED, Ordering::SeqCst);
     }
 
-    /// Opens the ring for the program, which has just begun.
+    /// The program has just begun: opens the ring, or has `run` do so.
     pub fn begin(&self) {
-        let (from, to) = (WAITING, OPEN);
+        let is_at_once = self.at_once.load(Ordering::Relaxed) != 0;
         // Fails if `run` has ended.
-        let _ = self
-            .state
-            .compare_exchange(from, to, Ordering::SeqCst, Ordering::Relaxed);
+        self.change_state(WAITING, if is_at_once { OPEN } else { READY });
+    }
+
+    /// `run`: opens the ring for a program that has begun.
+    pub fn open_first(&self) {
+        if self.state.load(Ordering::Relaxed) == READY {
+            // Fails if the ring was closed meanwhile.
+            self.change_state(READY, OPEN);
+        }
+    }
+
+    fn change_state(&self, from: u64, to: u64) {
+        let (state, order) = (&self.state, Ordering::SeqCst);
+        let _ = state.compare_exchange(from, to, order, Ordering::Relaxed);
     }
 
     /// `run`, before it looks at the processes: the state for [`open`](Self::open); `None` if the ring is not closed.
@@ -432,15 +446,15 @@ impl Header {
         self.unseen.load(Ordering::Relaxed) != 0 && self.unseen.swap(0, Ordering::Acquire) != 0
     }
 
-    /// Announces a thread that is about to wait for `run`.
-    pub fn begin_to_wait(&self) {
-        self.waiting.0.fetch_add(1, Ordering::SeqCst);
+    /// Announces a thread that is about to look whether it has to wait for `run`. Returns the value of `drained` for which it then
+    /// sleeps. Each wake-up ends the announcement, so the thread repeats it before each sleep.
+    pub fn about_to_wait(&self) -> u32 {
+        // First: if the announcement ends before the thread sleeps, `drained` is another.
+        let drained = self.drained.0.load(Ordering::SeqCst);
+        self.waiting.0.store(1, Ordering::SeqCst);
         // Either `run` sees the waiting thread, or that thread sees the bytes that `run` has passed on.
         fence(Ordering::SeqCst);
-    }
-
-    pub fn end_to_wait(&self) {
-        self.waiting.0.fetch_sub(1, Ordering::SeqCst);
+        drained
     }
 
     /// Marks `run` as awake; returns whether it dozed, and the caller has to wake it.
@@ -469,7 +483,8 @@ impl Header {
         let tail = self.tail.0.load(Ordering::Relaxed);
         self.tail.0.store(tail + length, Ordering::Release);
         fence(Ordering::SeqCst);
-        let wake = self.waiting.0.load(Ordering::Relaxed) > 0;
+        let waiting = &self.waiting.0;
+        let wake = waiting.load(Ordering::Relaxed) != 0 && waiting.swap(0, Ordering::SeqCst) != 0;
         if wake {
             self.drained.0.fetch_add(1, Ordering::SeqCst);
         }
@@ -482,8 +497,8 @@ impl Header {
         fence(Ordering::SeqCst);
         let something = self.published() != self.tail.0.load(Ordering::Relaxed);
         let is_wanted = self.wanted.load(Ordering::Relaxed) != 0;
-        let must_look =
-            is_wanted || something && (how == ASLEEP || self.waiting.0.load(Ordering::Relaxed) > 0);
+        let must_look = is_wanted
+            || something && (how == ASLEEP || self.waiting.0.load(Ordering::Relaxed) != 0);
         if must_look {
             self.get_up();
         }

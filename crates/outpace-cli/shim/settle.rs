@@ -58,15 +58,14 @@ pub(crate) fn wait(ring: &Header, looks: u32, holds: impl Fn() -> bool) -> bool 
 }
 
 fn wait_with(ring: &Header, look: &[i64; 2], looks: u32, holds: impl Fn() -> bool) -> bool {
-    ring.begin_to_wait();
     let mut left = looks;
-    let held = loop {
-        let drained = ring.drained.0.load(Ordering::SeqCst);
+    loop {
+        let drained = ring.about_to_wait();
         if holds() {
-            break true;
+            return true;
         }
         if ring.state() == ring::DEAD || left == 0 {
-            break false;
+            return false;
         }
         wake(ring);
         let (word, limit) = (&raw const ring.drained.0 as usize, look.as_ptr() as usize);
@@ -76,9 +75,7 @@ fn wait_with(ring: &Header, look: &[i64; 2], looks: u32, holds: impl Fn() -> boo
             left = left.saturating_sub(u32::from(looks != FOREVER));
             look_for_run(ring);
         }
-    };
-    ring.end_to_wait();
-    held
+    }
 }
 
 /// Returns when all earlier writes are on the terminal.

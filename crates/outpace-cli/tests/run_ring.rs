@@ -482,13 +482,78 @@ fn one_that_waits_for_run_is_seen_before_a_nap() {
         memory.write(1, b"a");
         let theirs = Arc::clone(&memory);
         let run = thread::spawn(move || theirs.header.lie_down(NAP));
-        memory.header.begin_to_wait();
+        memory.header.about_to_wait();
         let roused = memory.header.rouse();
         let naps = run.join().unwrap();
         assert!(
             !naps || roused,
             "it naps, and the waiting thread does not wake it"
         );
+    });
+}
+
+/// A sleep that began before a wake-up ends by it, for each of two threads that wait for one byte each.
+#[test]
+fn each_one_that_waits_for_run_is_woken() {
+    check(|| {
+        let memory = Memory::new();
+        memory.write(1, b"ab");
+        let theirs = Arc::clone(&memory);
+        let run = thread::spawn(move || {
+            let mut wakes = Vec::new();
+            for _ in 0..2 {
+                theirs.header.take(1).unwrap();
+                wakes.push(theirs.header.passed_on(1));
+            }
+            wakes
+        });
+        let waits_for = |tail: u64| {
+            let header = &memory.header;
+            let drained = header.about_to_wait();
+            let holds = header.tail.0.load(sync::Ordering::Acquire) >= tail;
+            (!holds).then_some(drained)
+        };
+        let first = waits_for(1);
+        let second = waits_for(2);
+        run.join().unwrap();
+        let now = memory.header.drained.0.load(sync::Ordering::SeqCst);
+        for asleep_at in [first, second].into_iter().flatten() {
+            assert_ne!(asleep_at, now, "it sleeps, and `run` does not wake it");
+        }
+    });
+}
+
+#[test]
+fn a_thread_that_was_killed_while_it_waited_costs_one_wake_up() {
+    check(|| {
+        let memory = Memory::new();
+        memory.header.about_to_wait();
+        memory.write(1, b"ab");
+        let wakes = [1, 1].map(|length| {
+            memory.header.take(length).unwrap();
+            memory.header.passed_on(length)
+        });
+        assert_eq!(wakes, [true, false]);
+    });
+}
+
+/// `run` opens the ring for the program's first bytes, unless the program has closed it to start another one.
+#[test]
+fn a_ring_that_was_closed_before_it_was_opened_stays_closed() {
+    check(|| {
+        let memory = Memory::new();
+        memory
+            .header
+            .state
+            .store(ring::WAITING, sync::Ordering::SeqCst);
+        memory.header.begin();
+        let theirs = Arc::clone(&memory);
+        let run = thread::spawn(move || theirs.header.open_first());
+        memory.header.close(ring::BY_EXEC);
+        run.join().unwrap();
+        assert_eq!(memory.put(1, b"a"), Put::Closed);
+        memory.header.open_first();
+        assert_eq!(memory.put(1, b"a"), Put::Closed);
     });
 }
 

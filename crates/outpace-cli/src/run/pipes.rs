@@ -115,6 +115,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     let shim_of_pipe = match (&shim, served) {
         (Some(Ok(shim)), Some((pipe, relay))) => {
             let ours = std::process::id() as i32;
+            if let Some(relay) = relay.upgrade() {
+                relay.tell(shim.when_bytes_come());
+            }
             // Bytes go through the pipe, not around it: from there, pages may go on without being copied.
             shim.start(pipe, Weak::new(), ours, all_passed_on)
                 .map_err(failed)?;

@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// One stream on its way.
@@ -27,6 +27,8 @@ pub(super) struct Relay {
     has_destination_gone: AtomicBool,
     /// The relay ends when the destination hangs up.
     ends_at_hangup: bool,
+    /// Called when bytes have come.
+    listener: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl std::ops::Deref for Relay {
@@ -181,7 +183,13 @@ impl Relay {
             state,
             has_destination_gone: AtomicBool::new(false),
             ends_at_hangup,
+            listener: OnceLock::new(),
         }
+    }
+
+    /// Has the function called whenever bytes have come. It is set once.
+    pub(super) fn tell(&self, listener: impl Fn() + Send + Sync + 'static) {
+        let _ = self.listener.set(Box::new(listener));
     }
 
     /// Handles an answer of the destination. When a terminal has gone, a file (`--tee`) still takes the output.
@@ -233,7 +241,11 @@ impl Relay {
             if left.is_none() {
                 let is_unfinished = self.state().is_unfinished();
                 match self.wait_for_bytes(is_unfinished)? {
-                    Ready::Bytes => {}
+                    Ready::Bytes => {
+                        if let Some(listener) = self.listener.get() {
+                            listener();
+                        }
+                    }
                     // The program's output is there; other processes may go on writing for ever.
                     Ready::LastBytes => {
                         if after_end >= MOST_LEFT {

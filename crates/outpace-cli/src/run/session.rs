@@ -417,6 +417,9 @@ impl Session<'_> {
             return Ok(());
         };
         let leader = self.monitor.leader();
+        if let Some(relay) = relay.upgrade() {
+            relay.tell(shim.when_bytes_come());
+        }
         shim.start(terminal, relay, leader, self.relays.when_ended()?)
     }
 

@@ -79,6 +79,8 @@ pub(super) struct Shim {
     checked: Mutex<BTreeMap<u32, String>>,
     /// Set from the program's start until everything is passed on. The thread that passes on locks it, except while it sleeps.
     way: Mutex<Option<Way>>,
+    /// That thread was made.
+    is_passing_on: AtomicBool,
 }
 
 /// Where the bytes are passed on to.
@@ -300,6 +302,7 @@ impl Shim {
             libraries: Mutex::default(),
             checked: Mutex::default(),
             way: Mutex::new(None),
+            is_passing_on: AtomicBool::new(false),
         })
     }
 
@@ -445,8 +448,8 @@ impl Shim {
         }
     }
 
-    /// Starts the thread that passes on the program's bytes: to its terminal, or around that, by the relay behind it. Bytes of a pipe
-    /// never go around it. When the program has ended and all is passed on, the thread calls `done`.
+    /// The program has been started: its bytes are passed on to its terminal, or around that, by the relay behind it. Bytes of a pipe
+    /// never go around it. `done` is called when the program has ended and all is passed on.
     pub(super) fn start(
         self: &Arc<Self>,
         terminal: OwnedFd,
@@ -460,10 +463,32 @@ impl Shim {
             relay,
             done: Box::new(done),
         });
+        if self.memory.header().at_once.load(Ordering::Relaxed) != 0 {
+            self.pass_on_from_now()?;
+        }
+        Ok(())
+    }
+
+    /// The result is to be called when bytes of the program have come by the kernel. The first of them are followed by bytes in memory: it
+    /// makes the thread that passes these on. Small programs, which write nothing, do without it.
+    pub(super) fn when_bytes_come(self: &Arc<Self>) -> impl Fn() + Send + Sync + use<> {
         let shim = Arc::clone(self);
-        thread::Builder::new()
-            .name("outpace-shim".to_owned())
-            .spawn(move || shim.pass_on())?;
+        move || {
+            // Without the thread the ring stays closed, and all bytes come by the kernel.
+            let _ = shim.pass_on_from_now();
+        }
+    }
+
+    fn pass_on_from_now(self: &Arc<Self>) -> io::Result<()> {
+        if self.is_passing_on.load(Ordering::Relaxed) || self.way().is_none() {
+            return Ok(());
+        }
+        if !self.is_passing_on.swap(true, Ordering::SeqCst) {
+            let shim = Arc::clone(self);
+            thread::Builder::new()
+                .name("outpace-shim".to_owned())
+                .spawn(move || shim.pass_on())?;
+        }
         Ok(())
     }
 
@@ -524,6 +549,7 @@ impl Shim {
         let header = self.memory.header();
         let terminal = &way.terminal;
         let mut closing = false;
+        header.open_first();
         loop {
             if header.has_unseen() {
                 let shim = Arc::clone(self);
