@@ -151,29 +151,24 @@ pub(crate) unsafe fn take_out(environment: *mut *const c_char) -> Option<*const 
 const VARIABLES: usize = 512;
 const BYTES: usize = 768;
 
-/// An environment made here. The C library's posix_spawnp(3) passes it to execve(2), which has to leave it as it is.
-#[repr(C)]
-struct Table {
-    /// [`MARK`](Self::MARK) with the address of the variables, so a copy of them is not taken for this.
-    mark: usize,
-    variables: [MaybeUninit<*const c_char>; VARIABLES],
-}
+/// An environment made here: a word, [`MARK`](Table::MARK) with the address of the variables, so a copy of them is not taken for this;
+/// the variables, and null.
+type Table = [MaybeUninit<*const c_char>];
 
-impl Table {
-    const MARK: usize = 0x6f75_7470_6163_6571;
+/// Marks our own environments. The C library's posix_spawnp(3) passes one to execve(2), which has to leave it as it is.
+const MARK: usize = 0x6f75_7470_6163_6571;
 
-    /// Whether an environment is one of these.
-    ///
-    /// # Safety
-    ///
-    /// As execve(2).
-    unsafe fn has(environment: *const *const c_char) -> bool {
-        let mark = environment.cast::<usize>().wrapping_sub(1);
-        environment.is_aligned()
-            && can_be_read(mark.cast(), size_of::<usize>())
-            // SAFETY: checked just now.
-            && unsafe { mark.read() } == Self::MARK ^ environment.addr()
-    }
+/// Whether an environment is one of ours.
+///
+/// # Safety
+///
+/// As execve(2).
+unsafe fn is_ours(environment: *const *const c_char) -> bool {
+    let mark = environment.cast::<usize>().wrapping_sub(1);
+    environment.is_aligned()
+        && can_be_read(mark.cast(), size_of::<usize>())
+        // SAFETY: checked just now.
+        && unsafe { mark.read() } == MARK ^ environment.addr()
 }
 
 /// What an environment holds.
@@ -198,7 +193,7 @@ pub(crate) unsafe fn with_environment(
 ) -> c_int {
     // SAFETY: the caller's, here and below.
     unsafe {
-        if Table::has(environment) {
+        if is_ours(environment) {
             return start(environment);
         }
         let look = look(environment);
@@ -208,6 +203,7 @@ pub(crate) unsafe fn with_environment(
         let result = ring.and_then(|ring| with_shim(environment, &look, ring, &start));
         if result.is_none() && look.has_ours {
             return with_table(environment, &look, false, &start)
+                .or_else(|| with_large_table(environment, &look, &start))
                 .unwrap_or_else(|| start(environment));
         }
         result.unwrap_or_else(|| start(environment))
@@ -367,22 +363,69 @@ unsafe fn with_table(
     is_given: bool,
     start: &impl Fn(*const *const c_char) -> c_int,
 ) -> Option<c_int> {
-    let mut table = Table {
-        mark: 0,
-        variables: [const { MaybeUninit::uninit() }; VARIABLES],
-    };
-    let mut text = [const { MaybeUninit::<u8>::uninit() }; BYTES];
+    let mut table = [const { MaybeUninit::uninit() }; 1 + VARIABLES];
     // SAFETY: the caller's.
-    if !unsafe { fill(environment, look, is_given, &mut table.variables, &mut text) } {
+    unsafe { in_table(&mut table, environment, look, is_given, start) }
+}
+
+/// As [`with_table`], without our variables, in memory of its own, for any number of variables. A child made by vfork(2) that becomes
+/// another program leaves this memory to its parent.
+#[cold]
+unsafe fn with_large_table(
+    environment: *const *const c_char,
+    look: &Look,
+    start: &impl Fn(*const *const c_char) -> c_int,
+) -> Option<c_int> {
+    const READ_WRITE: usize = 3;
+    const PRIVATE_ANONYMOUS: usize = 0x22;
+    let mut count = 0;
+    // SAFETY: the caller's.
+    unsafe {
+        each_variable(environment, |_| {
+            count += 1;
+            true
+        });
+    }
+    let places = count + 2;
+    let length = places * size_of::<usize>();
+    // SAFETY: a mapping of our own, at a place that the kernel chooses; no reference to it is left when it is unmapped.
+    unsafe {
+        let memory = system::call(
+            system::MMAP,
+            0,
+            length,
+            READ_WRITE,
+            PRIVATE_ANONYMOUS,
+            usize::MAX,
+            0,
+        );
+        if memory <= 0 {
+            return None;
+        }
+        let first = ptr::with_exposed_provenance_mut(memory as usize);
+        let table = core::slice::from_raw_parts_mut(first, places);
+        let result = in_table(table, environment, look, false, start);
+        system::call(system::MUNMAP, memory as usize, length, 0, 0, 0, 0);
+        result
+    }
+}
+
+/// Fills the table, and calls the function with it.
+unsafe fn in_table(
+    table: &mut Table,
+    environment: *const *const c_char,
+    look: &Look,
+    is_given: bool,
+    start: &impl Fn(*const *const c_char) -> c_int,
+) -> Option<c_int> {
+    let mut text = [const { MaybeUninit::<u8>::uninit() }; BYTES];
+    let (mark, variables) = table.split_first_mut()?;
+    // SAFETY: the caller's.
+    if !unsafe { fill(environment, look, is_given, variables, &mut text) } {
         return None;
     }
-    let place = &raw mut table;
-    // SAFETY: `table` is there until the function returns.
-    let variables = unsafe {
-        let variables = (&raw const (*place).variables).cast::<*const c_char>();
-        (*place).mark = Table::MARK ^ variables.addr();
-        variables
-    };
+    let variables = variables.as_ptr().cast::<*const c_char>();
+    mark.write(ptr::without_provenance(MARK ^ variables.addr()));
     Some(start(variables))
 }
 
@@ -391,7 +434,7 @@ unsafe fn fill(
     environment: *const *const c_char,
     look: &Look,
     is_given: bool,
-    table: &mut [MaybeUninit<*const c_char>; VARIABLES],
+    table: &mut Table,
     text: &mut [MaybeUninit<u8>; BYTES],
 ) -> bool {
     let (mut used, mut is_whole) = (0, true);

@@ -4,7 +4,20 @@
 //! such place is approached from several places before it, an instruction at a time: decoding of x86 code that begins anywhere is
 //! in step after a few instructions.
 
-use memchr::memmem;
+/// Finds bytes. `memchr::memmem` asks the processor for its features first, which in a virtual machine takes as long as the rest of the
+/// look at a small program.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    use memchr::arch::x86_64::sse2::packedpair::Finder;
+    let fast = Finder::new(wanted).filter(|finder| bytes.len() >= finder.min_haystack_len());
+    match fast {
+        Some(finder) => finder.find(bytes, wanted),
+        None => bytes.windows(wanted.len()).position(|part| part == wanted),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use memchr::memmem::find;
 
 /// Whether the code has an instruction that makes a system call.
 pub(super) fn makes_system_calls(code: &[u8]) -> bool {
@@ -23,7 +36,16 @@ fn has_svc(code: &[u8]) -> bool {
 
 /// x86-64: `syscall`.
 fn has_syscall(code: &[u8]) -> bool {
-    memmem::find_iter(code, &[0x0f, 0x05]).any(|at| is_instruction(code, at))
+    const CODE: [u8; 2] = [0x0f, 0x05];
+    let mut from = 0;
+    while let Some(distance) = find(&code[from..], &CODE) {
+        let at = from + distance;
+        if is_instruction(code, at) {
+            return true;
+        }
+        from = at + CODE.len();
+    }
+    false
 }
 
 /// Decoding begins this far before a place, at most and at least.
@@ -217,6 +239,20 @@ mod tests {
         assert!(has_svc(code.as_flattened()));
         assert!(!has_svc(code[..1].as_flattened()));
         assert!(!has_svc(&code.as_flattened()[2..]));
+    }
+
+    #[test]
+    fn bytes_are_found_wherever_they_are() {
+        let wanted = b"abc";
+        for length in 0..80 {
+            let mut bytes = vec![b'a'; length];
+            assert_eq!(find(&bytes, wanted), None);
+            for at in 0..length.saturating_sub(2) {
+                bytes[at..at + 3].copy_from_slice(wanted);
+                assert_eq!(find(&bytes, wanted), Some(at), "{length}");
+                bytes[at..at + 3].copy_from_slice(b"aaa");
+            }
+        }
     }
 
     #[test]

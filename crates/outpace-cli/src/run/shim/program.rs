@@ -100,7 +100,7 @@ fn check_library(data: &[u8]) -> Result<(), String> {
     let is_libc = elf
         .section_by_name(".dynstr")
         .and_then(|section| section.data().ok())
-        .is_some_and(|names| memchr::memmem::find(names, b"__libc_start_main").is_some());
+        .is_some_and(|names| code::find(names, b"__libc_start_main").is_some());
     // The C library is loaded in any case.
     if is_libc {
         return Ok(());
@@ -219,7 +219,7 @@ fn check_names(elf: &object::File<'_>) -> Result<(), String> {
         "__ubsan_",
     ];
     let names = dynamic_names(elf);
-    let has = |name: &&str| memchr::memmem::find(names, name.as_bytes()).is_some();
+    let has = |name: &&str| code::find(names, name.as_bytes()).is_some();
     if SANITIZERS.iter().any(has) {
         return Err("it has a sanitizer".to_owned());
     }
