@@ -208,7 +208,8 @@ pub(crate) fn postpone(ring: &Header) -> bool {
     if function < search.text.start || function + WINDOW > search.end {
         return false;
     }
-    let is_write = |index| index == Index::write as usize || index == Index::write_nocancel as usize;
+    let is_write =
+        |index| index == Index::write as usize || index == Index::write_nocancel as usize;
     // SAFETY: within the code; there is one thread.
     let is_redirected = unsafe {
         with_writable(function, WINDOW + REACH, || {
@@ -269,7 +270,10 @@ fn search(ring: &Header, most: usize) -> bool {
 
 /// Redirects the C library's own calls of replaced functions. Returns whether that was possible.
 pub(crate) fn redirect(ring: &Header) -> bool {
-    let (text, calls) = (TextSegment::of(original(Index::write) as usize), calls(ring));
+    let (text, calls) = (
+        TextSegment::of(original(Index::write) as usize),
+        calls(ring),
+    );
     if is_known(&text, calls) {
         // SAFETY: the C library's code; there is one thread.
         return bounds(&text).is_some()
@@ -516,7 +520,9 @@ impl Search {
         // In musl more than calls is changed, so a list does not suffice.
         let is_listing = || {
             let (from, to, order) = (NONE, WRITING, Ordering::Acquire);
-            let claimed = calls.standing.compare_exchange(from, to, order, Ordering::Relaxed);
+            let claimed = calls
+                .standing
+                .compare_exchange(from, to, order, Ordering::Relaxed);
             claimed.is_ok()
         };
         Some(Self {

@@ -4,10 +4,10 @@
 mod scripted;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use scripted::{Terminal, interactive_shell, process_of, scratch, text, wait_until};
+use scripted::{Terminal, interactive_shell, process_of, scratch, stat_field, text, wait_until};
 use std::fs;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
 
@@ -185,6 +185,35 @@ fn lines_and_an_end_of_input_that_were_typed_before_the_program_are_for_it_and_e
         text(&terminal.whole())
     });
     assert_eq!(with, without);
+}
+
+/// A key that stands for itself (Ctrl-V Ctrl-D), and a line that fills the terminal.
+#[test]
+fn a_line_that_was_typed_before_the_program_is_as_it_was_typed() {
+    let longest = "x".repeat(4094);
+    for (typed, echoed, read) in [
+        ("abc\x16\x04", "^D", "abc^D"),
+        (&longest, &longest, &longest),
+    ] {
+        let [without, with] = [false, true].map(|with_run| {
+            let go = scratch("typed-line");
+            let waits = format!("while test ! -e {}; do sleep 0.01; done", go.display());
+            let script = format!(
+                "echo ready; {waits}; exec RUN sh -c 'head -n 1 | cat -v; read next; echo \"<$next>\"'"
+            );
+            let mut terminal = shell(&script, with_run);
+            terminal.wait_for("ready");
+            terminal.type_keys(&format!("{typed}\r"));
+            terminal.wait_for(&format!("{echoed}\r\n"));
+            fs::write(&go, "").unwrap();
+            terminal.wait_for(&format!("{read}\r\n"));
+            terminal.type_keys("next\r");
+            terminal.wait_for("<next>");
+            assert_eq!(terminal.wait().code(), Some(0));
+            text(&terminal.whole())
+        });
+        assert_eq!(with, without);
+    }
 }
 
 #[test]
@@ -378,29 +407,108 @@ fn ctrl_s_stops_what_is_queued_as_well_and_ctrl_q_lets_it_go_on() {
     terminal.whole();
 }
 
+/// With IXANY any other key lets output go on, and Ctrl-S stops it also where it is stopped already.
+#[test]
+fn a_second_ctrl_s_stops_output_as_the_first_one_did() {
+    let script = "stty ixany; echo ready; read a; echo one; read b; echo two";
+    let mut terminal = Terminal::run(&["--", "sh", "-c", script]);
+    terminal.wait_for("ready\r\n");
+    let stopped = |terminal: &Terminal| !terminal.takes_output();
+    terminal.type_keys("\x13");
+    wait_until("a stop", || stopped(&terminal));
+    terminal.type_keys("\x13");
+    terminal.type_keys("a");
+    wait_until("output that goes on", || !stopped(&terminal));
+    terminal.type_keys("\x13");
+    wait_until("a second stop", || stopped(&terminal));
+    terminal.type_keys("\x13\r");
+    terminal.wait_for("one\r\n");
+    terminal.type_keys("\r");
+    terminal.wait_for("two\r\n");
+    assert_eq!(terminal.wait().code(), Some(0));
+}
+
 /// The terminal's own settings are in force then, and its keys send signals.
 #[test]
 fn ctrl_z_stops_the_rest_of_a_program_that_has_ended_and_fg_shows_it() {
+    ctrl_z_stops_the_rest(&[], 300_000, |outer| {
+        let children = format!("/proc/{outer}/task/{outer}/children");
+        wait_until("the last phase, without the leader of the session", || {
+            fs::read_to_string(&children).is_ok_and(|children| children.is_empty())
+        });
+    });
+}
+
+/// The terminal is raw, as long as the rest is not in the queue.
+#[test]
+fn ctrl_z_stops_the_rest_also_while_memory_is_full() {
+    let options = [
+        "--shim",
+        "always",
+        "--overflow",
+        "block",
+        "--memory",
+        "64KiB",
+    ];
+    ctrl_z_stops_the_rest(&options, 100_000, |_| ());
+}
+
+fn ctrl_z_stops_the_rest(options: &[&str], lines: usize, wait: impl Fn(i32)) {
     let Some(mut terminal) = interactive_shell() else {
         return;
     };
     // A terminal that does not read: the rest is shown for as long as it does not.
     terminal.stall();
-    let file = scratch("ended");
-    let script = format!("seq 300000; : > {}", file.display());
-    terminal.type_keys(&format!("$OUTPACE run -- sh -c '{script}'\r"));
-    wait_until("the program", || file.exists());
-    let outer = process_of(&[OUTPACE, "run", "--", "sh", "-c", &script]).unwrap();
-    let children = format!("/proc/{outer}/task/{outer}/children");
-    wait_until("the last phase, without the leader of the session", || {
-        fs::read_to_string(&children).is_ok_and(|children| children.is_empty())
+    let lines = lines.to_string();
+    let program = ["seq", &lines];
+    let words = [&["run"], options, &["--"], &program].concat();
+    terminal.type_keys(&format!("$OUTPACE {}\r", words.join(" ")));
+    let words = [&[OUTPACE], &words[..]].concat();
+    let mut outer = None;
+    wait_until("outpace", || {
+        outer = process_of(&words);
+        outer.is_some()
     });
-    terminal.type_keys("\x1a");
+    let outer = outer.unwrap();
+    let threads = format!("/proc/{outer}/task");
+    wait_until("the program's start, and its end", || {
+        let count = fs::read_dir(&threads).unwrap().count();
+        count > 1 && process_of(&program).is_none()
+    });
+    wait(outer);
+    // `run` may not have been told of the program's end yet. A second key would discard what the shell says of the first.
+    let is_stopped = || stat_field(outer, 0).is_some_and(|state| state == "T");
+    wait_until("the stop", || {
+        terminal.type_keys("\x1a");
+        let typed = Instant::now();
+        while !is_stopped() && typed.elapsed() < Duration::from_secs(1) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        is_stopped()
+    });
     terminal.unstall();
     terminal.wait_for("Stopped");
     terminal.type_keys("fg\r");
-    terminal.wait_for("\n300000\r");
+    terminal.wait_for(&format!("\n{lines}\r"));
     terminal.wait_for("$ ");
     terminal.type_keys("exit\r");
     terminal.whole();
+}
+
+#[test]
+fn a_program_is_told_once_that_its_terminal_has_gone() {
+    for with_run in [false, true] {
+        let told = scratch("told");
+        let name = told.display();
+        let script = format!(
+            "RUN sh -c 'trap \"echo hup >> {name}\" HUP; echo ready; while ! test -s {name}; do sleep 0.01; done; \
+             for turn in 1 2 3 4 5 6 7 8 9; do sleep 0.05; done; echo end >> {name}'; true"
+        );
+        let mut terminal = shell(&script, with_run);
+        terminal.wait_for("ready");
+        terminal.close();
+        let text = || fs::read_to_string(&told).unwrap_or_default();
+        wait_until("the program's end", || text().contains("end"));
+        assert_eq!(text(), "hup\nend\n", "{with_run}");
+    }
 }

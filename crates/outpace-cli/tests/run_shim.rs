@@ -431,6 +431,25 @@ fn a_program_that_is_started_with_a_copy_of_the_environment_sees_nothing_of_it()
                 }
             }
         }
+        // More variables than a small table holds.
+        let many: Vec<String> = (0..1000)
+            .map(|number| format!("V{number}={number}"))
+            .collect();
+        for how in ["execve", "spawn", "vfork"] {
+            let [with, without] = ["always", "never"].map(|shim| {
+                let many = many.iter().map(String::as_str);
+                let run = [
+                    OUTPACE, "run", "--shim", shim, "--", &program, how, &others[0],
+                ];
+                let words: Vec<&str> = many.chain(run).collect();
+                let shown = text(&Terminal::start("env", &words, false).whole());
+                let (ours, rest) = shown.split_once("\r\n").unwrap();
+                (ours == "1", rest.to_owned())
+            });
+            assert!(with.0 || first.is_empty() || uses_musl(&program));
+            assert!(without.1.contains("V999=999"), "{}", without.1);
+            assert_same(&[how, first], &with.1, &without.1);
+        }
         if !first.is_empty() && !uses_musl(&program) {
             let words = ["--shim", "always", "--", &program, "execve", "/bin/true"];
             assert!(text(&Terminal::run(&words).whole()).starts_with("1\r\n"));
@@ -819,6 +838,8 @@ fn a_thread_is_no_other_process_however_the_c_library_makes_it() {
         OUTPACE,
         "run",
         "-v",
+        "--shim",
+        "always",
         "--",
         writer,
         "threads",

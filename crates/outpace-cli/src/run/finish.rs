@@ -274,6 +274,20 @@ pub(super) fn finish(
                 // The terminal has gone; output to other places goes on.
                 Ok(0) | Err(Errno::IO) => has_no_keys = true,
                 Ok(read) if typed[..read].contains(&CTRL_C) => skipped = Some(relays.pending()),
+                // The program's terminal would have sent the signal to it, and it would have stopped this job.
+                Ok(read)
+                    if pty
+                        .as_ref()
+                        .is_some_and(|pty| terminal::suspends(pty, &typed[..read])) =>
+                {
+                    if let Some(terminal) = &mut terminal {
+                        terminal.restore();
+                        signals::stop_here(libc::SIGTSTP);
+                        relays.wake_writers();
+                        let seen = terminal.make_raw(|_, _| ()).unwrap_or_default();
+                        typed_ahead.extend(seen.into_iter().flatten());
+                    }
+                }
                 Ok(read) => {
                     if let Some(pty) = &pty {
                         if let Some(terminal) = &mut terminal {

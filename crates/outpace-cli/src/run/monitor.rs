@@ -418,7 +418,10 @@ fn wait_for_hangup(terminal: &OwnedFd, outer: Option<Pid>) {
     // poll(2) reports a hangup unasked.
     let hangup = PollFd::new(terminal, PollFlags::empty());
     if let Some(ending) = &ending {
-        let _ = poll(&mut [hangup.clone(), PollFd::new(ending, PollFlags::IN)], None);
+        let _ = poll(
+            &mut [hangup.clone(), PollFd::new(ending, PollFlags::IN)],
+            None,
+        );
     }
     let _ = poll(&mut [hangup], Some(&LAST_COPY));
 }

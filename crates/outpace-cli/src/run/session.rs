@@ -115,6 +115,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         is_continuing: false,
         keys: typed,
         hung_up: false,
+        is_controlled: termios::tcgetsid(stdout)
+            .is_ok_and(|session| rustix::process::getsid(None).is_ok_and(|own| own == session)),
         conversation,
         relay: Weak::clone(&relay),
         lost: None,
@@ -212,12 +214,13 @@ fn connect(
 /// Passes keys that the user's terminal has seen before it was raw to the program's terminal. Returns those that it cannot be
 /// given as seen: they are typed later, and echoed again.
 fn keys_of(pty: &OwnedFd, seen: Vec<SeenKey>) -> Vec<u8> {
-    if terminal::type_seen(pty, &seen) {
+    let left = terminal::type_seen(pty, &seen);
+    if left.is_empty() {
         return Vec::new();
     }
     let end_of_input = termios::tcgetattr(pty)
         .map_or(0, |settings| settings.special_codes[SpecialCodeIndex::VEOF]);
-    let keys = seen.into_iter().map(|key| key.unwrap_or(end_of_input));
+    let keys = left.iter().map(|key| key.unwrap_or(end_of_input));
     keys.collect()
 }
 
@@ -303,6 +306,8 @@ struct Session<'a> {
     keys: Vec<u8>,
     /// The user's terminal has gone.
     hung_up: bool,
+    /// The user's terminal is our controlling one: a signal tells us when it has gone, as it would tell the program.
+    is_controlled: bool,
     conversation: Arc<Conversation>,
     /// The relay of the program's terminal.
     relay: Weak<Relay>,
@@ -501,7 +506,9 @@ impl Session<'_> {
     /// The user's terminal has gone.
     fn hang_up(&mut self) {
         self.hung_up = true;
-        self.tell_of_hangup();
+        if !self.is_controlled {
+            self.tell_of_hangup();
+        }
     }
 
     /// Sends a signal to the program and its children, as far as they are of one group.

@@ -195,14 +195,17 @@ fn program_side(pty: &OwnedFd) -> io::Result<(OwnedFd, Settings)> {
 const LAST_KEY: Duration = Duration::from_millis(500);
 
 /// Types keys on a pseudo-terminal that another terminal has seen and echoed: here they are not echoed, and stand for themselves.
-/// No process may change the settings meanwhile. Returns false, with no key typed, where that is impossible.
-pub(super) fn type_seen(pty: &OwnedFd, seen: &[SeenKey]) -> bool {
+/// No process may change the settings meanwhile. Returns the keys that are left, because the terminal is full, or all of them where this
+/// is impossible.
+pub(super) fn type_seen<'a>(pty: &OwnedFd, seen: &'a [SeenKey]) -> &'a [SeenKey] {
     if seen.is_empty() {
-        return true;
+        return seen;
     }
+    let all = seen;
     let Ok((theirs, settings)) = program_side(pty) else {
-        return false;
+        return all;
     };
+    let (seen, left) = seen.split_at(seen.len().min(LONGEST_LINE - 1));
     let takes_output = || {
         let mut ready = [PollFd::new(&theirs, PollFlags::OUT)];
         poll(&mut ready, Some(&Timespec::default())).is_ok()
@@ -210,27 +213,41 @@ pub(super) fn type_seen(pty: &OwnedFd, seen: &[SeenKey]) -> bool {
     };
     let mut unused = (1..=u8::MAX).filter(|key| *key != b'\n' && !seen.contains(&Some(*key)));
     let (Some(end_of_input), Some(stop)) = (unused.next(), unused.next()) else {
-        return false;
+        return all;
     };
     let literal = settings.literal_but_for(end_of_input);
-    // Keys are seen some time after they are written. The last one stops output, so the others have been seen when output stops.
+    // Keys are seen some time after they are written. The last one stops output, so the others have been seen when output stops. A
+    // terminal that is full of lines looks at no further key; there the lines can be read when all keys have been seen.
+    let last_end = seen
+        .iter()
+        .rposition(|key| key.is_none_or(|key| key == b'\n'));
+    let lines = &seen[..last_end.map_or(0, |last| last + 1)];
+    let is_full = seen.len() == LONGEST_LINE - 1 && !lines.is_empty();
+    let readable = lines.iter().flatten().count() as u64;
+    let are_seen = || {
+        if is_full {
+            rustix::io::ioctl_fionread(&theirs).is_ok_and(|count| count >= readable)
+        } else {
+            !takes_output()
+        }
+    };
     let mut stopping = literal.clone();
     stopping.0.c_iflag |= libc::IXON;
     stopping.0.c_cc[libc::VSTOP] = stop;
     if !takes_output() || stopping.apply(&theirs).is_err() {
-        return false;
+        return all;
     }
     let keys = seen.iter().map(|key| key.unwrap_or(end_of_input));
-    let keys: Vec<u8> = keys.chain([stop]).collect();
+    let keys: Vec<u8> = keys.chain((!is_full).then_some(stop)).collect();
     let is_typed = rustix::io::write(pty, &keys) == Ok(keys.len());
     let began = Instant::now();
-    while is_typed && takes_output() && began.elapsed() < LAST_KEY {
+    while is_typed && !are_seen() && began.elapsed() < LAST_KEY {
         std::thread::yield_now();
     }
     // Without IXON output goes on.
     let _ = literal.apply(&theirs);
     let _ = settings.apply(&theirs);
-    true
+    left
 }
 
 /// Takes the keys that were typed on a pseudo-terminal and not read.
@@ -271,7 +288,7 @@ fn take_lines(from: impl AsFd, settings: &Settings) -> Vec<SeenKey> {
     typed
 }
 
-/// The most that a terminal holds (termios(3)).
+/// The most that a terminal holds, and one more (n_tty(4)).
 const LONGEST_LINE: usize = 4096;
 
 /// Whether there are bytes to read, or the other side has gone.
@@ -323,6 +340,15 @@ pub(super) fn only_adds_returns(descriptor: impl AsFd) -> Option<bool> {
         | OutputModes::TABDLY;
     let adds_returns = modes.contains(OutputModes::ONLCR) && !modes.intersects(others);
     adds_returns.then_some(true)
+}
+
+/// Whether one of these keys sends SIGTSTP (Ctrl-Z), by the settings of a pseudo-terminal.
+pub(super) fn suspends(pty: impl AsFd, typed: &[u8]) -> bool {
+    use termios::{LocalModes, SpecialCodeIndex};
+    termios::tcgetattr(pty).is_ok_and(|settings| {
+        let key = settings.special_codes[SpecialCodeIndex::VSUSP];
+        settings.local_modes.contains(LocalModes::ISIG) && key != 0 && typed.contains(&key)
+    })
 }
 
 /// Passes on the keys that stop output and let it go on; returns the other ones.
@@ -430,7 +456,7 @@ impl Terminal {
         &mut self,
         tell: impl FnOnce(&Settings, &Settings),
     ) -> io::Result<Vec<SeenKey>> {
-        let mut seen = Vec::new();
+        let (mut seen, mut finished) = (Vec::new(), 0);
         if self.before.is_some() || !self.is_ours() {
             return Ok(seen);
         }
@@ -438,6 +464,7 @@ impl Terminal {
         tell(&before, &before.raw());
         if before.is_canonical() && before.without_ends().apply(&self.descriptor).is_ok() {
             seen = take_lines(&self.descriptor, &before);
+            finished = seen.len();
             // Reads the beginning of a line as well, and lines finished meanwhile.
             let _ = before.without_lines().apply(&self.descriptor);
         }
@@ -448,10 +475,12 @@ impl Terminal {
             let read = rustix::io::read(&self.descriptor, &mut buffer).unwrap_or(0);
             seen.extend(buffer[..read].iter().copied().map(Some));
         }
-        // Typed after the first step, when the end of input was an ordinary key.
+        // Typed after the first step, when the end of input was an ordinary key. In a line that was finished before, it was typed as an
+        // ordinary one (Ctrl-V Ctrl-D).
         let end_of_input = before.0.c_cc[libc::VEOF];
         if before.is_canonical() && end_of_input != libc::_POSIX_VDISABLE {
-            let ends = seen.iter_mut().filter(|key| **key == Some(end_of_input));
+            let later = seen[finished..].iter_mut();
+            let ends = later.filter(|key| **key == Some(end_of_input));
             ends.for_each(|key| *key = None);
         }
         match before.raw().apply(&self.descriptor) {

@@ -333,6 +333,12 @@ impl Terminal {
         std::mem::take(&mut shown.bytes)
     }
 
+    /// Whether a program's write would not wait.
+    pub(crate) fn takes_output(&self) -> bool {
+        let mut room = [PollFd::new(&self.program_side, PollFlags::OUT)];
+        poll(&mut room, Some(&Timespec::default())).unwrap() > 0
+    }
+
     /// Closes the terminal, as when its window is closed.
     pub(crate) fn close(&mut self) {
         self.shown.0.lock().unwrap().unplugged = true;
