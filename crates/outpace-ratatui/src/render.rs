@@ -52,8 +52,10 @@ pub struct Renderer {
     capabilities: Capabilities,
     /// The screen that the terminal shows.
     shown: Screen,
-    /// All cells of `shown` are unknown.
+    /// All cells of the terminal are unknown, whatever `shown` holds.
     nothing_known: bool,
+    /// All cells of `shown` are blank.
+    is_shown_blank: bool,
     /// The last frame's cursor, and the style beneath it. `None`: other output may have moved it.
     placed: Option<(Cursor, Option<Style>)>,
     encoder: Encoder,
@@ -85,6 +87,7 @@ impl Renderer {
             capabilities,
             shown: Screen::untouched(0, 0),
             nothing_known: true,
+            is_shown_blank: false,
             placed: None,
             encoder: Encoder::new(capabilities.half_blocks),
             planner: Planner::default(),
@@ -114,10 +117,17 @@ impl Renderer {
 
     /// Forgets the terminal's screen: the next frame draws everything.
     pub fn forget(&mut self) {
-        self.shown.cells_mut().fill(Cell::UNKNOWN);
         self.nothing_known = true;
         self.touched.all();
         self.forget_pen();
+    }
+
+    /// Has `shown` say so if all cells are unknown.
+    fn mark_unknown(&mut self) {
+        if std::mem::take(&mut self.nothing_known) {
+            self.shown.cells_mut().fill(Cell::UNKNOWN);
+            self.is_shown_blank = false;
+        }
     }
 
     /// Forgets pen and cursor, but not the terminal's screen.
@@ -139,20 +149,19 @@ impl Renderer {
     /// Forgets cells from one position up to another, in reading order.
     pub(crate) fn forget_cells(&mut self, from: usize, to: usize) {
         self.touched.all();
-        let cells = self.shown.cells_mut();
-        let to = to.min(cells.len());
-        if from < to {
-            cells[from..to].fill(Cell::UNKNOWN);
+        let to = to.min(self.shown.cells().len());
+        if from < to && !self.nothing_known {
+            self.shown.cells_mut()[from..to].fill(Cell::UNKNOWN);
         }
     }
 
     /// Takes unknown cells to be blank.
     pub(crate) fn assume_blank(&mut self, from: usize, to: usize) {
         self.touched.all();
-        let cells = self.shown.cells_mut();
-        let to = to.min(cells.len());
+        let to = to.min(self.shown.cells().len());
         if from < to {
-            self.nothing_known = false;
+            self.mark_unknown();
+            let cells = self.shown.cells_mut();
             let unknown = cells[from..to].iter_mut().filter(|cell| cell.is_unknown());
             unknown.for_each(|cell| *cell = Cell::BLANK);
         }
@@ -161,9 +170,14 @@ impl Renderer {
     /// Follows a change of size, after which the terminal's contents are unknown.
     pub(crate) fn adopt_size(&mut self, wanted: &Screen) {
         if (self.shown.width(), self.shown.height()) != (wanted.width(), wanted.height()) {
-            self.shown = Screen::untouched(wanted.width(), wanted.height());
+            // A first screen has changed in the rows that are reported alone.
+            if !self.shown.cells().is_empty() {
+                self.touched.all();
+            }
+            // Blank, as it mostly is when all is erased.
+            self.shown = Screen::new(wanted.width(), wanted.height());
+            self.is_shown_blank = true;
             self.nothing_known = true;
-            self.touched.all();
             self.forget_pen();
             self.encoder.set_width(wanted.width());
         }
@@ -304,21 +318,19 @@ impl Renderer {
         if width == 0 {
             return 0;
         }
-        let unknown = |y: &u16| {
-            // All are counted: with an early end, an unknown screen would take longer.
-            let unknown = |cells: &[Cell]| cells.iter().filter(|cell| cell.is_unknown()).count();
-            unknown(self.shown.row(*y)) == width && unknown(wanted.row(*y)) == 0
-        };
-        let count = || {
-            let rows = (0..height).rev();
-            let rows = rows.take_while(|y| self.touched.may_differ(*y) && unknown(y));
-            rows.count() as u16
-        };
         // A first frame, and one after a change of size, need no count.
         let everything = self.nothing_known && wanted.is_complete();
-        debug_assert!(!everything || count() == height);
-        let rows = if everything { height } else { count() };
-        self.nothing_known = false;
+        let is_blank = self.is_shown_blank && everything;
+        match everything {
+            true => self.nothing_known = false,
+            false => self.mark_unknown(),
+        }
+        self.is_shown_blank = false;
+        let rows = if everything {
+            height
+        } else {
+            self.unknown_rows(wanted)
+        };
         if rows == height {
             self.overhung.clear();
         }
@@ -330,10 +342,25 @@ impl Renderer {
         self.encoder.set_erasing_pen(Color::DEFAULT);
         self.encoder.move_to(0, top);
         self.encoder.text("\x1b[J");
-        let from = self.shown.index(0, top);
-        self.shown.cells_mut()[from..].fill(Cell::BLANK);
+        if !is_blank {
+            let from = self.shown.index(0, top);
+            self.shown.cells_mut()[from..].fill(Cell::BLANK);
+        }
         self.stats.cells_erased += u64::from(rows) * width as u64;
         rows
+    }
+
+    /// How many rows at the bottom are unknown, and wanted whole.
+    fn unknown_rows(&self, wanted: &Screen) -> u16 {
+        let width = usize::from(wanted.width());
+        let unknown = |y: &u16| {
+            // All are counted: with an early end, an unknown screen would take longer.
+            let unknown = |cells: &[Cell]| cells.iter().filter(|cell| cell.is_unknown()).count();
+            unknown(self.shown.row(*y)) == width && unknown(wanted.row(*y)) == 0
+        };
+        let rows = (0..wanted.height()).rev();
+        let rows = rows.take_while(|y| self.touched.may_differ(*y) && unknown(y));
+        rows.count() as u16
     }
 
     /// The bytes that leave the terminal with the default pen and a visible cursor.

@@ -46,6 +46,11 @@ impl Capabilities {
         self.repeat == Repeat::Ascii
     }
 
+    /// The same of a terminal that may be xterm: one that is not known, or a multiplexer, which may be in one.
+    pub(crate) fn may_have_overhangs(self) -> bool {
+        self.repeat != Repeat::Anything
+    }
+
     /// The sequences that practically every terminal in use understands.
     pub const fn basic() -> Self {
         Self {

@@ -448,9 +448,10 @@ impl Renderer {
             // that is printed with it. So this moves over the gap, as crossterm's backend does.
             let row = self.shown.row(y);
             let before = usize::from(from).checked_sub(1);
-            let sticks_out = before.is_some_and(|before| !row[before].is_ascii())
-                || pen.attributes.intersects(Attributes::BOLD)
-                    && row.iter().any(|cell| cell.may_stick_out());
+            let sticks_out = self.capabilities.may_have_overhangs()
+                && (before.is_some_and(|before| !row[before].is_ascii())
+                    || pen.attributes.intersects(Attributes::BOLD)
+                        && row.iter().any(|cell| cell.may_stick_out()));
             let mut length = 0;
             let printable = !sticks_out
                 && self.shown.cells()[gap.clone()].iter().all(|&cell| {
@@ -526,8 +527,17 @@ mod tests {
             attributes: Attributes::BOLD,
             ..Style::default()
         };
-        for (symbol, over) in [("─", false), ("a", true)] {
-            let mut renderer = Renderer::new(Capabilities::basic());
+        let cases = [
+            (Repeat::Nothing, "─", false),
+            (Repeat::Nothing, "a", true),
+            // Known not to be xterm.
+            (Repeat::Anything, "─", true),
+        ];
+        for (repeat, symbol, over) in cases {
+            let mut renderer = Renderer::new(Capabilities {
+                repeat,
+                ..Capabilities::basic()
+            });
             let mut screen = Screen::new(8, 1);
             renderer.render(&screen);
             screen.put(0, 0, symbol, bold);

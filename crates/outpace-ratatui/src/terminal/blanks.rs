@@ -77,10 +77,11 @@ impl Blanks {
 
     /// Gives blanks between bold words their whole style, where xterm draws words and blanks by the same font only if they are
     /// printed at once: of a run of bold text with a symbol that its bold font lacks, it draws everything by its usual font, twice.
-    pub(super) fn join_bold(&mut self, screen: &mut Screen) {
+    /// `joins`: the terminal may be xterm.
+    pub(super) fn join_bold(&mut self, screen: &mut Screen, joins: bool) {
         let mut rows = std::mem::take(&mut self.bold_rows);
         for y in rows.drain(..) {
-            if screen.row(y).iter().any(|cell| cell.may_stick_out()) {
+            if joins && screen.row(y).iter().any(|cell| cell.may_stick_out()) {
                 self.join_bold_in(screen, y);
             }
         }

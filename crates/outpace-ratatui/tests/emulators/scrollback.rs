@@ -46,14 +46,19 @@ pub trait Scrollback {
     fn lines(&mut self) -> Vec<String>;
 }
 
-/// Those that are there, and the names of those that are not.
-pub fn all() -> (Vec<Box<dyn Scrollback>>, Vec<&'static str>) {
-    let mut here: Vec<Box<dyn Scrollback>> = vec![
+/// Those of this process.
+pub fn in_process() -> Vec<Box<dyn Scrollback>> {
+    vec![
         Box::new(Alacritty::with_history(1, 1, HISTORY)),
         Box::new(Avt(None)),
         Box::new(Vt100(None)),
         Box::new(Wezterm::with_history(1, 1, HISTORY)),
-    ];
+    ]
+}
+
+/// Those that are there, and the names of those that are not.
+pub fn all() -> (Vec<Box<dyn Scrollback>>, Vec<&'static str>) {
+    let mut here = in_process();
     let mut missing = Vec::new();
     for (name, emulator) in [
         ("kitty", External::kitty()),

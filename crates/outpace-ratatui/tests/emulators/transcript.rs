@@ -62,14 +62,14 @@ struct Session {
 
 /// The outcome of a session in an emulator.
 #[derive(PartialEq)]
-enum Outcome {
+pub enum Outcome {
     Same,
     KnownDifference,
 }
 
 /// The kinds of sessions.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+pub enum Kind {
     /// Of any size, which stays.
     Steady,
     /// Changes of size, each noticed before anything else happens.
@@ -79,7 +79,7 @@ enum Kind {
 }
 
 /// All kinds, without and with wide symbols. vt100 does not tell that a row was wrapped before one.
-const KINDS: [(Kind, Reflow, bool); 11] = [
+pub const KINDS: [(Kind, Reflow, bool); 11] = [
     (Kind::Steady, Reflow::All, false),
     (Kind::Steady, Reflow::AboveCursor, false),
     (Kind::Noticed, Reflow::All, false),
@@ -395,6 +395,28 @@ impl Session {
     }
 }
 
+/// Plays a session of a kind, and compares it in the emulators that it fits.
+pub fn play(
+    choices: &mut impl Choices,
+    (kind, reflow, wide): (Kind, Reflow, bool),
+    emulators: &mut [Box<dyn Scrollback>],
+) -> Vec<Result<Outcome, String>> {
+    let session = Player::play(choices, kind, reflow, wide).unwrap();
+    let fits = |emulator: &dyn Scrollback| match kind {
+        // To be right under every other terminal, too.
+        Kind::Steady if reflow != Reflow::Ahead => true,
+        Kind::Steady | Kind::Noticed => emulator.reflow() == reflow,
+        Kind::Overtaking => emulator.reflow() == reflow && emulator.may_be_overtaken(),
+    };
+    let wraps_wide_again = wide && kind != Kind::Steady;
+    emulators
+        .iter_mut()
+        .filter(|emulator| fits(&***emulator))
+        .filter(|emulator| !wraps_wide_again || emulator.reflows_wide_symbols())
+        .map(|emulator| session.compare(&mut **emulator))
+        .collect()
+}
+
 #[test]
 fn every_line_is_in_the_scrollback_once() {
     let sessions = crate::number("OUTPACE_SESSIONS", 100);
@@ -406,21 +428,9 @@ fn every_line_is_in_the_scrollback_once() {
     }
     let (mut problems, mut known) = (0, 0);
     for seed in first..first + sessions {
-        for (kind, reflow, wide) in KINDS {
-            let session = Player::play(&mut Random::new(seed), kind, reflow, wide).unwrap();
-            for emulator in &mut emulators {
-                let fits = match kind {
-                    // To be right under every other terminal, too.
-                    Kind::Steady if reflow != Reflow::Ahead => true,
-                    Kind::Steady => emulator.reflow() == reflow,
-                    Kind::Noticed => emulator.reflow() == reflow,
-                    Kind::Overtaking => emulator.reflow() == reflow && emulator.may_be_overtaken(),
-                };
-                let wraps_wide_again = wide && kind != Kind::Steady;
-                if !fits || wraps_wide_again && !emulator.reflows_wide_symbols() {
-                    continue;
-                }
-                match session.compare(&mut **emulator) {
+        for kind in KINDS {
+            for outcome in play(&mut Random::new(seed), kind, &mut emulators) {
+                match outcome {
                     Ok(Outcome::Same) => {}
                     Ok(Outcome::KnownDifference) => {
                         known += 1;

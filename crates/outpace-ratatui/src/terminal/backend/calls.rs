@@ -58,7 +58,8 @@ impl Backend for OutpaceBackend {
                 (top, bottom) = (top.min(y), bottom.max(y + 1));
             }
         }
-        self.blanks.join_bold(&mut self.screen);
+        let joins = self.capabilities.may_have_overhangs();
+        self.blanks.join_bold(&mut self.screen, joins);
         if std::mem::take(&mut self.forgotten) {
             self.draw_blanks_again();
         }

@@ -1,0 +1,45 @@
+//! Plays sessions of a transcript that the fuzzer chooses, and compares the scrollback of four terminal emulators with the text.
+//! `cargo +nightly fuzz run transcript --features terminals`
+
+#![no_main]
+#![allow(dead_code, reason = "the tests compare in other emulators, too")]
+
+#[path = "../../crates/outpace-ratatui/tests/emulators/emulator.rs"]
+mod emulator;
+#[path = "../../crates/outpace-ratatui/tests/emulators/frames.rs"]
+mod frames;
+#[path = "../../crates/outpace-ratatui/tests/emulators/scrollback.rs"]
+mod scrollback;
+#[path = "../../crates/outpace-ratatui/tests/emulators/transcript.rs"]
+mod transcript;
+#[path = "../../crates/outpace-ratatui/tests/support/transcripts.rs"]
+mod transcripts;
+#[path = "../../crates/outpace-ratatui/tests/support/wire.rs"]
+mod wire;
+
+use frames::Choices;
+use libfuzzer_sys::fuzz_target;
+use transcript::KINDS;
+
+/// Choices from the fuzzer's bytes; without bytes, always the first.
+struct Bytes<'a>(&'a [u8]);
+
+impl Choices for Bytes<'_> {
+    fn below(&mut self, n: u32) -> u32 {
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
+        self.0 = rest;
+        u32::from(*first) % n
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let mut choices = Bytes(data);
+    let kind = KINDS[choices.below(KINDS.len() as u32) as usize];
+    for outcome in transcript::play(&mut choices, kind, &mut scrollback::in_process()) {
+        if let Err(problem) = outcome {
+            panic!("{problem}");
+        }
+    }
+});
