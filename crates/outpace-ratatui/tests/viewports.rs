@@ -95,6 +95,27 @@ fn a_fixed_viewport_leaves_the_rest_alone_however_often_the_size_was_asked_for()
 }
 
 #[test]
+fn clearing_shows_at_once_in_every_viewport() {
+    let size = Size::new(20, 4);
+    for viewport in [
+        Viewport::Fullscreen,
+        Viewport::Inline(2),
+        Viewport::Fixed(Rect::new(0, 1, 20, 3)),
+        Viewport::Fixed(Rect::new(0, 1, 20, 2)),
+        Viewport::Fixed(Rect::new(4, 1, 10, 2)),
+    ] {
+        let mut session = Session::new(size, viewport.clone());
+        session.draw("AB\nCDEFGHIJKL");
+        assert!(session.rows().concat().contains("AB"), "{viewport:?}");
+        session.terminal.clear().unwrap();
+        session.take();
+        assert_eq!(session.rows().concat(), "", "{viewport:?}");
+        session.draw("AB\nCD");
+        assert!(session.rows().concat().contains("AB"), "{viewport:?}");
+    }
+}
+
+#[test]
 fn a_fixed_viewport_that_was_cut_by_a_smaller_terminal_comes_back_when_it_grows() {
     let viewport = Viewport::Fixed(Rect::new(0, 0, 12, 3));
     let mut session = Session::new(Size::new(12, 3), viewport);

@@ -70,6 +70,8 @@ pub struct OutpaceBackend {
     capabilities: Capabilities,
     /// Between `draw` and `flush`, cursor calls wait for the flush.
     in_frame: bool,
+    /// The cursor was neither shown nor hidden since the last draw call.
+    drawn_alone: bool,
     changed: bool,
     presented_cursor: Option<Cursor>,
     cursor_known: bool,
@@ -267,6 +269,7 @@ impl OutpaceBackend {
             terminal,
             capabilities,
             in_frame: false,
+            drawn_alone: false,
             changed: false,
             presented_cursor: None,
             cursor_known,

@@ -24,6 +24,7 @@ impl Backend for OutpaceBackend {
     {
         self.follow_size();
         self.in_frame = true;
+        self.drawn_alone = true;
         self.colors_off = colors_are_off();
         self.size_always_asked &= self.size_asked.swap(false, Ordering::Relaxed);
         let claims = matches!(self.claimed, Claimed::Rectangle { .. });
@@ -83,6 +84,7 @@ impl Backend for OutpaceBackend {
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {
+        self.drawn_alone = false;
         self.screen.cursor.visible = false;
         self.cursor_changed()
     }
@@ -90,6 +92,7 @@ impl Backend for OutpaceBackend {
     /// Shows it where it is: an application may have left the alternate screen by itself, and the shell's cursor
     /// is then where the shell wants it.
     fn show_cursor(&mut self) -> io::Result<()> {
+        self.drawn_alone = false;
         self.screen.cursor.visible = true;
         let shared = !self.capabilities.alternate_screen && self.cursor_known;
         if self.in_frame || shared {
@@ -151,6 +154,12 @@ impl Backend for OutpaceBackend {
         self.screen.cursor.x = x.min(self.screen.width().saturating_sub(1));
         self.screen.cursor.y = y.min(self.screen.height().saturating_sub(1));
         self.cursor_known = true;
+        // A frame shows or hides the cursor before it sets it. `Terminal::clear` of a fixed viewport draws blanks and then sets the
+        // cursor alone: it takes effect at once.
+        if std::mem::take(&mut self.drawn_alone) && self.in_frame {
+            self.in_frame = false;
+            return self.present();
+        }
         self.cursor_changed()
     }
 
@@ -158,8 +167,7 @@ impl Backend for OutpaceBackend {
         self.clear_region(ClearType::All)
     }
 
-    /// Takes effect with the next flush, or at once outside a frame. `Terminal::clear` begins a frame for a fixed viewport that is narrower
-    /// than the terminal: it shows with the next one.
+    /// Takes effect with the next flush, or at once outside a frame.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
         self.follow_size();
         let (end, columns) = (self.screen.cells().len(), usize::from(self.screen.width()));
