@@ -14,8 +14,8 @@ use crate::sys::{self, Ending};
 const PAUSE: Duration = Duration::from_millis(250);
 /// Frames follow one another no faster: what comes meanwhile is one frame, as tokens of a fast stream are.
 const PACE: Duration = Duration::from_millis(4);
-/// The same where a change of size in the middle of a frame misplaces text ([`Reflow::Ahead`]), so that the terminal is seldom a whole read
-/// behind: then it would take half a frame.
+/// The same where a change of size that overtakes a frame misplaces text ([`Reflow::Ahead`], [`Reflow::AboveCursor`]), so that seldom one is
+/// on its way, and the terminal hardly ever a whole read behind: then it would take half a frame.
 const SLOW_PACE: Duration = Duration::from_millis(16);
 
 #[derive(Default)]
@@ -186,7 +186,12 @@ impl Shared<FeedState> {
                 live = newest;
                 state.presented += 1;
             }
-            due = Instant::now() + if renderer.is_ahead() { SLOW_PACE } else { PACE };
+            due = Instant::now()
+                + if renderer.is_vulnerable() {
+                    SLOW_PACE
+                } else {
+                    PACE
+                };
             let farewell = std::mem::take(&mut state.farewell);
             state.again = false;
             state.busy = true;

@@ -84,6 +84,8 @@ pub(crate) enum Addition {
 
 /// Shorter frames are shown whole without synchronized output.
 const SMALL: usize = 256;
+/// Frames after a change of size, in which another one is expected: at the pace of a stream a second, or longer.
+const UNSTEADY_FRAMES: u16 = 64;
 /// A printed line of more symbols is not opened again, and only its last symbol is kept.
 const MOST_GLYPHS: usize = 1 << 14;
 
@@ -127,6 +129,8 @@ pub(crate) struct TranscriptRenderer {
     /// A row below the last line was drawn since all behind its end was erased (`Reflow::Ahead`). In a window that has become narrower
     /// the line may wrap into that row, of which a part would then stay behind its end.
     drawn_below: bool,
+    /// For so many frames the size is taken to change again at any moment, as while a window is dragged.
+    unsteady: u16,
     /// This frame has erased rows that it draws again.
     destructive: bool,
     stats: Stats,
@@ -151,6 +155,7 @@ impl TranscriptRenderer {
             column: Column::Unknown,
             on_last: false,
             drawn_below: false,
+            unsteady: 0,
             destructive: false,
             stats: Stats::default(),
             plain: None,
@@ -178,6 +183,7 @@ impl TranscriptRenderer {
             return &self.encoder.out;
         }
         self.begin(wanted.width());
+        self.unsteady = self.unsteady.saturating_sub(1);
         let extends = |addition: &Addition| matches!(addition, Addition::Extend(_));
         if additions.is_empty() || !additions.iter().all(extends) {
             self.encoder.forget();
@@ -231,9 +237,9 @@ impl TranscriptRenderer {
         self.row > 0
     }
 
-    /// Whether the terminal may have another width than it tells of.
-    pub(crate) fn is_ahead(&self) -> bool {
-        self.reflow == Reflow::Ahead
+    /// Whether a change of size that overtakes a frame may misplace it.
+    pub(crate) fn is_vulnerable(&self) -> bool {
+        matches!(self.reflow, Reflow::Ahead | Reflow::AboveCursor)
     }
 
     /// Whether the last line is drawn, not printed; in a pipe, whether its line feed is not.
@@ -295,7 +301,9 @@ impl TranscriptRenderer {
         if self.begun && (width, rows) == (self.width, self.rows) {
             return;
         }
-        if !self.begun {
+        if self.begun {
+            self.unsteady = UNSTEADY_FRAMES;
+        } else {
             self.encoder.text(HIDE_CURSOR);
             self.begun = true;
         }

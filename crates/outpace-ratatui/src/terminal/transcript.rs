@@ -34,7 +34,8 @@ use crate::sys;
 /// writes. A slow terminal shows fewer live regions, and every line.
 ///
 /// A token costs its own bytes and 7 to 15 more (2 in tmux), and its line is printed once more when it is finished (not in tmux), with the
-/// live region below. Additions that follow one another within 4 ms (16 in tmux) are written together.
+/// live region below. Additions that follow one another within 4 ms (16 in tmux, kitty
+/// and xterm.js) are written together.
 ///
 /// ```
 /// use outpace_ratatui::Transcript;
@@ -73,8 +74,9 @@ use crate::sys;
 /// - In tmux, rows that a narrower width adds below the cursor push as many out at the top, and the cursor with them if there are fewer above
 ///   it: in a window that is almost empty, a line that is streamed just then gets a gap. A dozen lines above are enough for a live region of
 ///   three.
-/// - In tmux, a wide symbol that wraps into a row of the live region, in a window that has just become narrower, leaves a cell of that
-///   row, or a blank, before itself.
+/// - In tmux, a wide symbol that wraps into a row of the live region, in a window that has become narrower for the first time in a while,
+///   leaves a cell of that row, or a blank, before itself: tmux takes a cell for a part of the line if it was written since its row was erased
+///   as a whole. (Some widths break a line before a wide symbol that wraps there; so they do with lines that are just printed.)
 /// - kitty 0.26 and xterm.js do not carry their cursor along if there is text below it, so it is parked below the live region, and the
 ///   way back is known for one width only. After a change of size, frames and lines wait there until the size has been the same for a
 ///   quarter of a second. A change of width that overtakes a frame misplaces that frame, which may lose a line, break or double it:

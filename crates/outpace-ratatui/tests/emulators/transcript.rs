@@ -535,6 +535,55 @@ fn a_line_that_wraps_into_the_live_region_unexpectedly_keeps_none_of_it() {
     }
 }
 
+/// tmux is narrower than the transcript knows, which has seen another change of size just before.
+#[test]
+fn wide_symbols_that_wrap_into_the_live_region_have_no_gap_before_them() {
+    let Some(mut tmux) = scrollback::tmux() else {
+        eprintln!("skipped: tmux is not installed");
+        return;
+    };
+    for columns in 13..=18 {
+        let (mut transcript, wire) = transcripts::transcript(Size::new(30, 10), Reflow::Ahead);
+        let mut wanted: Vec<String> = (0..8).map(|number| number.to_string()).collect();
+        for line in &wanted {
+            transcript.append(line.as_str()).unwrap();
+        }
+        let live = |transcript: &mut Transcript| {
+            let draw = |live: &mut outpace_ratatui::Live| {
+                for y in 0..2 {
+                    live.buffer_mut()
+                        .set_string(0, y, "=".repeat(30), Style::new());
+                }
+            };
+            transcript.live(2, draw).unwrap();
+            transcript.flush_and_wait(None).unwrap();
+        };
+        wanted.push("x".repeat(columns));
+        transcript.append("").unwrap();
+        transcript.extend(wanted[8].as_str()).unwrap();
+        live(&mut transcript);
+        tmux.start(Size::new(30, 10));
+        tmux.feed(&wire.take());
+        let narrower = Size::new(29, 10);
+        tmux.resize(narrower);
+        transcript.set_size(narrower);
+        live(&mut transcript);
+        tmux.feed(&wire.take());
+        tmux.resize(Size::new(19, 10));
+        for token in ["日本語日本語", "日本語日", "本語日本語日本語"] {
+            transcript.extend(token).unwrap();
+            wanted[8].push_str(token);
+            live(&mut transcript);
+            tmux.feed(&wire.take());
+        }
+        transcript.finish().unwrap();
+        tmux.feed(&wire.take());
+        let lines = tmux.lines().into_iter();
+        let lines: Vec<String> = lines.map(|line| line.trim_end().to_owned()).collect();
+        assert_eq!(lines[..9], wanted, "{columns} columns");
+    }
+}
+
 /// The bytes of a key and of a token, below 500 messages and above a live region of three rows that a token does not change.
 #[test]
 fn a_keystroke_below_a_long_transcript_takes_at_most_40_bytes_and_a_token_little_more_than_itself()

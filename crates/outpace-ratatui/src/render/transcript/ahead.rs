@@ -45,7 +45,10 @@ impl TranscriptRenderer {
             let on_it = u16::from(self.last_symbol().is_some());
             self.go_to_column(column.saturating_sub(on_it));
         }
-        self.move_behind_last(wraps && self.drawn_below);
+        // A wide symbol that does not fit into the last column leaves that cell as it was, and tmux takes a cell for a part of the line if it was
+        // ever written since its row was erased. So a row that such a symbol may wrap in is erased as a whole before.
+        let leaves_gaps = self.unsteady > 0 && added.iter().any(|glyph| glyph.columns > 1);
+        self.move_behind_last((wraps || leaves_gaps) && self.drawn_below);
         self.print(&added);
         if let Some(mut last) = self.last.take() {
             last.glyphs.extend(added);
