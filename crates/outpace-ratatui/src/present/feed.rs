@@ -186,12 +186,8 @@ impl Shared<FeedState> {
                 live = newest;
                 state.presented += 1;
             }
-            due = Instant::now()
-                + if renderer.is_vulnerable() {
-                    SLOW_PACE
-                } else {
-                    PACE
-                };
+            let is_vulnerable = renderer.is_vulnerable();
+            due = Instant::now() + if is_vulnerable { SLOW_PACE } else { PACE };
             let farewell = std::mem::take(&mut state.farewell);
             state.again = false;
             state.busy = true;
