@@ -319,6 +319,16 @@ pub(super) fn finish(
     if shown {
         let _ = write!(io::stderr(), "\r\x1b[K");
     }
+    // The signal may have ended the program as well, with nothing left to skip.
+    if skipped == Some(0) && !relays.are_done() {
+        let _ = poll(
+            &mut [PollFd::new(&relays.done, PollFlags::IN)],
+            Some(&INTERVAL),
+        );
+        relays.collect();
+        skipped = Some(relays.pending());
+    }
+    let is_cut = skipped.is_some_and(|bytes| bytes > 0 || !relays.are_done());
     if skipped.is_some() {
         for outlet in &relays.outlets {
             // If that fails, the skipped output comes before what follows.
@@ -331,7 +341,7 @@ pub(super) fn finish(
         all_is_read(terminal.as_deref_mut(), typed_ahead);
     }
     if let Some(terminal) = &mut terminal {
-        if skipped.is_some() {
+        if is_cut {
             terminal.discard_output(|| relays.pending() == 0);
         }
         terminal.restore();
