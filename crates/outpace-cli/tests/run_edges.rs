@@ -94,6 +94,24 @@ fn a_program_in_another_session_takes_no_keys_from_the_foreground() {
     terminal.whole();
 }
 
+/// Each of them takes the terminal's settings for those to restore.
+#[test]
+fn a_terminal_of_several_runs_is_as_it_was_and_its_lines_are_whole() {
+    for run in ["run", "run --shim never"] {
+        let job =
+            |n: u32| format!("{OUTPACE} {run} sh -c 'echo {n} one; sleep 0.{n}; echo {n} two' &");
+        let jobs: String = (1..5).map(job).collect();
+        let mut terminal = Terminal::start("sh", &["-c", &format!("{jobs} wait")], false);
+        terminal.wait();
+        assert_eq!(terminal.settings(), terminal.first_settings());
+        // A line may have been on its way when another one's end restored the terminal, which then adds a carriage return.
+        let shown = text(&terminal.whole()).replace("\r\r", "\r");
+        for line in (1..5).flat_map(|n| ["one", "two"].map(|word| format!("{n} {word}\r\n"))) {
+            assert_eq!(shown.matches(&line).count(), 1, "{line:?} in {shown:?}");
+        }
+    }
+}
+
 #[test]
 fn a_program_that_outlives_its_terminal_gets_an_error_when_it_writes() {
     let told = scratch("told");

@@ -67,21 +67,13 @@ pub(super) struct Route {
 }
 
 /// State shared by the thread that passes keys on and the one that passes output on.
+#[derive(Default)]
 pub(super) struct Conversation {
     /// Counts the times that keys, or answers of the terminal, were given to the program.
     keys: AtomicU64,
-    /// The terminal makes CR LF of LF, as the pseudo-terminal has already done.
-    adds_returns: AtomicBool,
 }
 
 impl Conversation {
-    pub(super) fn new(adds_returns: bool) -> Self {
-        Self {
-            keys: AtomicU64::new(0),
-            adds_returns: AtomicBool::new(adds_returns),
-        }
-    }
-
     /// Keys were given to the program.
     pub(super) fn typed(&self) {
         self.keys.fetch_add(1, Ordering::Relaxed);
@@ -89,10 +81,6 @@ impl Conversation {
 
     pub(super) fn keys(&self) -> u64 {
         self.keys.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn destination_adds_returns(&self, adds: bool) {
-        self.adds_returns.store(adds, Ordering::Relaxed);
     }
 }
 
@@ -378,14 +366,14 @@ impl Relay {
         if let Some(tee) = &self.tee {
             tee.write(bytes);
         }
-        let adds_returns = |conversation: &Arc<Conversation>| {
-            conversation.adds_returns.load(Ordering::Relaxed) && self.makes_returns()
-        };
-        let bytes = match &self.conversation {
-            Some(conversation) if state.returns.is_held() || adds_returns(conversation) => {
-                state.returns.without(bytes)
-            }
-            _ => bytes,
+        // While another job has the terminal, it makes CR LF of LF, as the pseudo-terminal has already done.
+        let adds_returns =
+            || super::terminal::adds_returns(self.outlet.as_fd()) && self.makes_returns();
+        let is_on_terminal = self.conversation.is_some();
+        let bytes = if is_on_terminal && (state.returns.is_held() || adds_returns()) {
+            state.returns.without(bytes)
+        } else {
+            bytes
         };
         let bytes = match &mut state.stamps {
             Some(stamps) => stamps.stamp(bytes),
@@ -591,7 +579,7 @@ mod tests {
             whole_lines: None,
             timestamps: false,
             title: false,
-            conversation: Some(Arc::new(Conversation::new(false))),
+            conversation: Some(Arc::new(Conversation::default())),
         });
         let set = |modes| {
             let mut settings = tcgetattr(&terminal).unwrap();

@@ -61,16 +61,18 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         Signals::collect_with(&COLLECTED, signals::meant_for_programs()).map_err(refused)?;
     let stdout = rustix::stdio::stdout();
     let (ours, theirs) = crate::platform::pty::open().map_err(refused)?;
-    copy_settings(&theirs).map_err(failed)?;
+    // Without a terminal to read keys from (another user's, say) the program still runs.
+    let mut terminal = termios::isatty(stdout)
+        .then(Terminal::open)
+        .and_then(Result::ok);
+    if !terminal.as_ref().is_some_and(Terminal::is_held_by_another) {
+        copy_settings(&theirs).map_err(failed)?;
+    }
     let size = size();
     let _ = termios::tcsetwinsize(&ours, size.unwrap_or(USUAL_SIZE));
     let mut relays = Relays::new(display).map_err(refused)?;
     let standard = connect(run, &theirs, &mut relays, tee.as_ref()).map_err(refused)?;
     check_descriptors().map_err(refused)?;
-    // Without a terminal to read keys from (another user's, say) the program still runs.
-    let mut terminal = termios::isatty(stdout)
-        .then(Terminal::open)
-        .and_then(Result::ok);
     let keys = terminal.as_ref().map(Terminal::share).transpose();
     let keys = keys.map_err(refused)?;
     let shim = run.shim(&theirs)?;
@@ -90,7 +92,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     };
     let is_in_background = start.in_background;
     let (monitor, theirs) = Monitor::start(start, &ours, theirs, keys).map_err(failed)?;
-    let conversation = Arc::new(Conversation::new(terminal::adds_returns(stdout)));
+    let conversation = Arc::new(Conversation::default());
     let relay = Relay::new(Route {
         source: ours.try_clone().map_err(failed)?,
         outlet: run.outlet(stdout).map_err(failed)?,
@@ -616,7 +618,7 @@ impl Session<'_> {
     /// Makes the terminal raw if we are in its foreground, and follows its size, which may have changed meanwhile.
     fn take_terminal(&mut self) {
         if let Some(terminal) = &mut self.terminal {
-            if terminal.is_ours() && !terminal.is_raw() {
+            if terminal.may_be_made_raw() {
                 // Output on its way has been made for a terminal that is not raw.
                 self.relays.settle(LAST_OUTPUT);
             }
@@ -629,7 +631,6 @@ impl Session<'_> {
             self.give_terminal();
         }
         self.follow_size();
-        self.look_at_returns();
     }
 
     /// Gives the pseudoterminal the size of the terminal, if that has changed; the kernel signals the program.
@@ -646,8 +647,7 @@ impl Session<'_> {
     /// Takes the terminal after another job had it: a shell may have changed its settings.
     fn come_back(&mut self) {
         if let Some(terminal) = &self.terminal
-            && terminal.is_ours()
-            && !terminal.is_raw()
+            && terminal.may_be_made_raw()
         {
             terminal.lend_settings(&self.pty);
         }
@@ -660,12 +660,6 @@ impl Session<'_> {
             self.was_in_background = true;
             self.monitor.give_terminal(true);
         }
-    }
-
-    /// Looks whether the terminal adds carriage returns: while another job has it, it is not raw.
-    fn look_at_returns(&self) {
-        let adds = terminal::adds_returns(rustix::stdio::stdout());
-        self.conversation.destination_adds_returns(adds);
     }
 
     /// Leaves the terminal to other jobs, with the settings of the program's.
@@ -689,7 +683,6 @@ impl Session<'_> {
         }
         self.relays.settle(LAST_OUTPUT);
         self.leave_terminal();
-        self.look_at_returns();
         let is_of_background = self.is_in_background | std::mem::take(&mut self.was_in_background);
         if is_of_background && matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
             // We may be in the foreground by now. And a program whose `run` no process can continue must not stay stopped for ever.
@@ -715,7 +708,6 @@ impl Session<'_> {
             }
             _ => self.come_back(),
         }
-        self.look_at_returns();
         self.let_program_go_on();
     }
 

@@ -6,7 +6,7 @@
 use crate::platform::has_proc;
 use crate::platform::procfs::{self, Stat};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use rustix::termios::{self, OutputModes};
@@ -379,6 +379,9 @@ pub(super) struct Terminal {
     is_stopped: bool,
     /// No process had it as its controlling terminal when that was asked.
     is_unowned: OnceCell<bool>,
+    /// The terminal, opened anew, so that another `outpace run` has not the same lock (flock(2)). `None` where that is not permitted.
+    /// The leader of the session has this descriptor, too: if we are killed, the lock is held until it has restored the terminal.
+    lock: Option<OwnedFd>,
 }
 
 impl Terminal {
@@ -399,7 +402,33 @@ impl Terminal {
             before: None,
             is_stopped: false,
             is_unowned: OnceCell::new(),
+            lock: open_anew(rustix::stdio::stdout()).ok(),
         })
+    }
+
+    /// Whether another `outpace run` has made the terminal raw: its settings are not those to copy or to restore. If none has, none
+    /// will until this one has [restored](Self::restore) it.
+    pub(super) fn is_held_by_another(&self) -> bool {
+        const LOOKS: u32 = 10;
+        let Some(lock) = &self.lock else {
+            return false;
+        };
+        for _ in 0..LOOKS {
+            if flock(lock, FlockOperation::NonBlockingLockExclusive) != Err(Errno::WOULDBLOCK) {
+                return false;
+            }
+            if Settings::of(lock).is_ok_and(|now| !now.is_canonical()) {
+                return true;
+            }
+            // It makes the terminal raw, or was stopped (SIGSTOP), and a shell has restored the terminal.
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        false
+    }
+
+    /// Whether it is for us to make the terminal raw.
+    pub(super) fn may_be_made_raw(&self) -> bool {
+        self.before.is_none() && self.is_ours() && !self.is_held_by_another()
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -457,7 +486,7 @@ impl Terminal {
         tell: impl FnOnce(&Settings, &Settings),
     ) -> io::Result<Vec<SeenKey>> {
         let (mut seen, mut finished) = (Vec::new(), 0);
-        if self.before.is_some() || !self.is_ours() {
+        if !self.may_be_made_raw() {
             return Ok(seen);
         }
         let before = Settings::of(&self.descriptor)?;
@@ -608,7 +637,17 @@ impl Terminal {
             // A terminal that has gone needs no restoring.
             let _ = before.apply(&self.descriptor);
         }
+        if let Some(lock) = &self.lock {
+            // Fails only for a descriptor that is none.
+            let _ = flock(lock, FlockOperation::Unlock);
+        }
     }
+}
+
+fn open_anew(terminal: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let name = termios::ttyname(terminal, Vec::new())?;
+    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(name, flags, Mode::empty())?)
 }
 
 impl Drop for Terminal {
