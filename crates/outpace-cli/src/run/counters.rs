@@ -67,6 +67,11 @@ pub(super) struct StatsFile {
     next: Mutex<PathBuf>,
 }
 
+fn is_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded)
+}
+
 impl StatsFile {
     pub(super) fn create(path: &Path) -> Result<Self, Failure> {
         let refused = |error: io::Error| {
@@ -88,7 +93,16 @@ impl StatsFile {
             path: path.to_owned(),
             next: Mutex::new(path.with_file_name(next)),
         };
-        file.replace(Counts::default()).map_err(refused)?;
+        match file.replace(Counts::default()) {
+            // There may be room later, and the program is worth more than its counters.
+            Err(error) if is_full(&error) => {
+                let path = path.display();
+                report(format_args!(
+                    "outpace: {path}: {error}: no counters for now"
+                ));
+            }
+            result => result.map_err(refused)?,
+        }
         Ok(file)
     }
 
