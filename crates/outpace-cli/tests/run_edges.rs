@@ -94,6 +94,40 @@ fn a_program_in_another_session_takes_no_keys_from_the_foreground() {
     terminal.whole();
 }
 
+/// A shell gives a command in its background the null device to read, and reads keys itself.
+#[test]
+fn a_script_reads_keys_beside_a_program_in_its_background() {
+    let script = format!(
+        "{OUTPACE} run sh -c 'echo ready; while ! test -e {0}; do sleep 0.01; done; echo end' & read x; echo got $x; : >{0}; wait",
+        scratch("background-go").display()
+    );
+    let mut terminal = Terminal::start("sh", &["-c", &script], false);
+    terminal.wait_for("ready\r\n");
+    terminal.type_keys("abc\r");
+    let shown = text(&terminal.whole());
+    assert!(shown.ends_with("abc\r\ngot abc\r\nend\r\n"), "{shown:?}");
+}
+
+/// As ssh and sudo ask for a password.
+#[test]
+fn a_program_without_stdin_reads_keys_from_the_terminal_by_name() {
+    for reads in [
+        "read x </dev/tty",
+        "exec 3<$(tty <&2); stty -echo <&3; read x <&3; stty echo <&3",
+    ] {
+        let script =
+            format!("{OUTPACE} run sh -c 'echo ready; {reads}; echo \"got <$x>\"' </dev/null");
+        let mut terminal = Terminal::start("sh", &["-c", &script], false);
+        terminal.wait_for("ready\r\n");
+        wait_until("the program's keys", || {
+            terminal.settings() != terminal.first_settings()
+        });
+        terminal.type_keys("abc\r");
+        let shown = text(&terminal.whole());
+        assert!(shown.ends_with("got <abc>\r\n"), "{shown:?}");
+    }
+}
+
 /// Each of them takes the terminal's settings for those to restore.
 #[test]
 fn a_terminal_of_several_runs_is_as_it_was_and_its_lines_are_whole() {

@@ -285,7 +285,8 @@ fn size() -> Option<Winsize> {
 /// The shim's two ways for the program's output: the program's terminal, and the relay behind that.
 type Ways = (OwnedFd, Weak<Relay>);
 
-/// The interval at which a job in the background looks whether it has come to the foreground.
+/// The interval at which a job in the background looks whether it has come to the foreground, and whether a program without stdin
+/// reads keys.
 const LOOK_AT_TERMINAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 200_000_000,
@@ -342,6 +343,9 @@ impl Session<'_> {
             }
             self.signals()?;
             if self.waits_for_terminal() {
+                if let (Some(terminal), Some(program)) = (&mut self.terminal, self.program) {
+                    terminal.look_for_reader(&self.pty, program);
+                }
                 // A shell may have moved us to the foreground; a job that runs gets no signal then.
                 self.come_back();
             }
@@ -468,7 +472,7 @@ impl Session<'_> {
         }
     }
 
-    /// Whether there is a terminal, and we are in its background.
+    /// Whether there is a terminal whose keys are not ours, as it seems.
     fn waits_for_terminal(&self) -> bool {
         let terminal = self.terminal.as_deref();
         self.program.is_some()

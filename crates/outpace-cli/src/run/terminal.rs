@@ -377,6 +377,8 @@ pub(super) struct Terminal {
     before: Option<Settings>,
     /// A key has stopped its output.
     is_stopped: bool,
+    /// Keys are for the program. Without them the terminal's settings are another program's.
+    has_reader: bool,
     /// No process had it as its controlling terminal when that was asked.
     is_unowned: OnceCell<bool>,
     /// The terminal, opened anew, so that another `outpace run` has not the same lock (flock(2)). `None` where that is not permitted.
@@ -401,6 +403,7 @@ impl Terminal {
             descriptor,
             before: None,
             is_stopped: false,
+            has_reader: !is_null_device(stdin),
             is_unowned: OnceCell::new(),
             lock: open_anew(rustix::stdio::stdout()).ok(),
         })
@@ -428,7 +431,18 @@ impl Terminal {
 
     /// Whether it is for us to make the terminal raw.
     pub(super) fn may_be_made_raw(&self) -> bool {
-        self.before.is_none() && self.is_ours() && !self.is_held_by_another()
+        self.before.is_none() && self.has_reader && self.is_ours() && !self.is_held_by_another()
+    }
+
+    /// Looks whether the program reads keys by another way than stdin. A shell gives the null device to a command in the background,
+    /// and goes on reading keys itself; but there are programs that ask for a password by `/dev/tty`.
+    pub(super) fn look_for_reader(&mut self, pty: impl AsFd, program: i32) {
+        let has_set = || {
+            let settings = Settings::of(&pty);
+            settings.is_ok_and(|now| now.0.c_lflag & USUAL != USUAL)
+        };
+        self.has_reader = self.has_reader || has_set() || has_opened_terminal(program);
+        const USUAL: libc::tcflag_t = libc::ICANON | libc::ECHO;
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -642,6 +656,21 @@ impl Terminal {
             let _ = flock(lock, FlockOperation::Unlock);
         }
     }
+}
+
+fn is_null_device(descriptor: BorrowedFd<'_>) -> bool {
+    rustix::fs::fstat(descriptor).is_ok_and(|stat| stat.st_rdev == rustix::fs::makedev(1, 3))
+}
+
+/// Whether a process, or one of those that it has started, has opened its controlling terminal by that name.
+fn has_opened_terminal(process: i32) -> bool {
+    let is_terminal = |descriptor: &i32| {
+        procfs::link(process, *descriptor).is_some_and(|path| path == "/dev/tty")
+    };
+    procfs::descriptors(process).iter().any(is_terminal)
+        || procfs::children(process, process)
+            .into_iter()
+            .any(has_opened_terminal)
 }
 
 fn open_anew(terminal: BorrowedFd<'_>) -> io::Result<OwnedFd> {
