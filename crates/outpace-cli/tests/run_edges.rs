@@ -126,6 +126,15 @@ fn a_program_without_stdin_reads_keys_from_the_terminal_by_name() {
         let shown = text(&terminal.whole());
         assert!(shown.ends_with("got <abc>\r\n"), "{shown:?}");
     }
+    if installed("less") {
+        let run = format!("yes | head -n 1000 | {OUTPACE} run less");
+        let mut terminal = Terminal::start("sh", &["-c", &run], false);
+        wait_until("the program's keys", || {
+            terminal.settings() != terminal.first_settings()
+        });
+        terminal.type_keys("q");
+        terminal.whole();
+    }
 }
 
 /// Each of them takes the terminal's settings for those to restore.

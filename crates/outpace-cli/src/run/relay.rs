@@ -137,6 +137,9 @@ struct RelayState {
     refused: Option<io::Error>,
 }
 
+/// A relay that queues no bytes.
+pub(super) struct Pause<'a>(MutexGuard<'a, RelayState>);
+
 impl RelayState {
     fn new(timestamps: bool, title: bool) -> Self {
         Self {
@@ -311,24 +314,31 @@ impl Relay {
 
     /// Passes on all bytes written to a pseudo-terminal by now, unless the queue has no room within `limit`.
     pub(super) fn catch_up(&self, limit: Duration) {
+        let Some(Pause(mut state)) = self.pause(limit) else {
+            return;
+        };
+        let passed = self.pass_readable(&mut state).and_then(|_| {
+            let may_drop = self.whole_lines.is_some() && self.outlet.pending() > 0;
+            if may_drop {
+                Ok(())
+            } else {
+                self.finish(&mut state)
+            }
+        });
+        state.refused = passed.err();
+    }
+
+    /// Lets no bytes be queued while the result is there; `None` if the queue has no room within `limit`.
+    pub(super) fn pause(&self, limit: Duration) -> Option<Pause<'_>> {
         let began = Instant::now();
         // The relay's own thread holds the state from its read until the bytes are queued.
         while began.elapsed() < limit {
-            let Ok(mut state) = self.state.try_lock() else {
-                std::thread::sleep(Duration::from_millis(1));
-                continue;
-            };
-            let passed = self.pass_readable(&mut state).and_then(|_| {
-                let may_drop = self.whole_lines.is_some() && self.outlet.pending() > 0;
-                if may_drop {
-                    Ok(())
-                } else {
-                    self.finish(&mut state)
-                }
-            });
-            state.refused = passed.err();
-            return;
+            if let Ok(state) = self.state.try_lock() {
+                return Some(Pause(state));
+            }
+            std::thread::sleep(Duration::from_millis(1));
         }
+        None
     }
 
     /// Passes on the available bytes; returns false at the end.

@@ -21,7 +21,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const COLLECTED: [i32; 10] = [
     libc::SIGCHLD,
@@ -125,6 +125,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         shim: None,
         size,
         is_in_background,
+        began: Instant::now(),
         was_in_background: false,
     };
     let supervised = run.decide_on(shim).and_then(|shim| {
@@ -285,12 +286,17 @@ fn size() -> Option<Winsize> {
 /// The shim's two ways for the program's output: the program's terminal, and the relay behind that.
 type Ways = (OwnedFd, Weak<Relay>);
 
-/// The interval at which a job in the background looks whether it has come to the foreground, and whether a program without stdin
-/// reads keys.
+/// The interval at which a job in the background looks whether it has come to the foreground, and whether a program with another stdin
+/// than the terminal reads keys; and the shorter one after the start, when most of the latter begin to.
 const LOOK_AT_TERMINAL: Timespec = Timespec {
     tv_sec: 0,
-    tv_nsec: 200_000_000,
+    tv_nsec: 50_000_000,
 };
+const LOOK_SOON: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 10_000_000,
+};
+const SOON: Duration = Duration::from_secs(1);
 
 struct Session<'a> {
     run: &'a Run,
@@ -322,6 +328,7 @@ struct Session<'a> {
     size: Option<Winsize>,
     /// The program is in the background of its terminal, as we are of ours.
     is_in_background: bool,
+    began: Instant,
     /// It was before: a stop that is reported now may be from then.
     was_in_background: bool,
 }
@@ -343,11 +350,14 @@ impl Session<'_> {
             }
             self.signals()?;
             if self.waits_for_terminal() {
-                if let (Some(terminal), Some(program)) = (&mut self.terminal, self.program) {
-                    terminal.look_for_reader(&self.pty, program);
+                if let (Some(terminal), Some(program)) = (&mut self.terminal, self.program)
+                    && terminal.look_for_reader(&self.pty, program)
+                {
+                    self.take_terminal();
+                } else {
+                    // A shell may have moved us to the foreground; a job that runs gets no signal then.
+                    self.come_back();
                 }
-                // A shell may have moved us to the foreground; a job that runs gets no signal then.
-                self.come_back();
             }
             if !self.is_continuing {
                 self.keys();
@@ -465,7 +475,14 @@ impl Session<'_> {
             // poll(2) reports a hangup unasked. Without a controlling terminal no signal does.
             waiting.push(PollFd::from_borrowed_fd(output, PollFlags::empty()));
         }
-        let look_again = self.waits_for_terminal().then_some(&LOOK_AT_TERMINAL);
+        let look_again = self.waits_for_terminal().then(|| {
+            let is_soon = self.began.elapsed() < SOON;
+            if is_soon {
+                &LOOK_SOON
+            } else {
+                &LOOK_AT_TERMINAL
+            }
+        });
         match poll(&mut waiting, look_again) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
@@ -621,13 +638,17 @@ impl Session<'_> {
 
     /// Makes the terminal raw if we are in its foreground, and follows its size, which may have changed meanwhile.
     fn take_terminal(&mut self) {
+        let relay = self.relay.upgrade();
+        let mut pause = None;
         if let Some(terminal) = &mut self.terminal {
             if terminal.may_be_made_raw() {
                 // Output on its way has been made for a terminal that is not raw.
+                pause = relay.as_ref().and_then(|relay| relay.pause(LAST_OUTPUT));
                 self.relays.settle(LAST_OUTPUT);
             }
             // A terminal that refuses shows keys twice; the program can run all the same.
             let typed = terminal.make_raw(|before, now| self.monitor.terminal_is_set(before, now));
+            drop(pause);
             let typed = keys_of(&self.pty, typed.unwrap_or_default());
             self.keys.extend(typed);
         }

@@ -403,7 +403,7 @@ impl Terminal {
             descriptor,
             before: None,
             is_stopped: false,
-            has_reader: !is_null_device(stdin),
+            has_reader: termios::isatty(stdin),
             is_unowned: OnceCell::new(),
             lock: open_anew(rustix::stdio::stdout()).ok(),
         })
@@ -434,15 +434,18 @@ impl Terminal {
         self.before.is_none() && self.has_reader && self.is_ours() && !self.is_held_by_another()
     }
 
-    /// Looks whether the program reads keys by another way than stdin. A shell gives the null device to a command in the background,
-    /// and goes on reading keys itself; but there are programs that ask for a password by `/dev/tty`.
-    pub(super) fn look_for_reader(&mut self, pty: impl AsFd, program: i32) {
+    /// Looks whether the program reads keys by another way than stdin, as `less` in a pipeline does. Other programs have none to read, and a
+    /// script that has started one in the background, to which the shell has given the null device, goes on reading keys itself.
+    /// Returns whether it does so since the last look.
+    pub(super) fn look_for_reader(&mut self, pty: impl AsFd, program: i32) -> bool {
+        const USUAL: libc::tcflag_t = libc::ICANON | libc::ECHO;
         let has_set = || {
             let settings = Settings::of(&pty);
             settings.is_ok_and(|now| now.0.c_lflag & USUAL != USUAL)
         };
-        self.has_reader = self.has_reader || has_set() || has_opened_terminal(program);
-        const USUAL: libc::tcflag_t = libc::ICANON | libc::ECHO;
+        let is_new = !self.has_reader && (has_set() || has_opened_terminal(program));
+        self.has_reader |= is_new;
+        is_new
     }
 
     pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
@@ -656,10 +659,6 @@ impl Terminal {
             let _ = flock(lock, FlockOperation::Unlock);
         }
     }
-}
-
-fn is_null_device(descriptor: BorrowedFd<'_>) -> bool {
-    rustix::fs::fstat(descriptor).is_ok_and(|stat| stat.st_rdev == rustix::fs::makedev(1, 3))
 }
 
 /// Whether a process, or one of those that it has started, has opened its controlling terminal by that name.
