@@ -327,6 +327,13 @@ fn the_exact_mode_shows_where_writes_are_made_where_perf_may_look() {
     }
     assert!(report.contains("where it writes:"), "{report}");
     assert!(report.contains("main > "), "{report}");
+    // Stacks that cannot be followed are told of.
+    let Some(program) = compiled("nowhere", &["-O2", "-fomit-frame-pointer"], text_of_it) else {
+        return;
+    };
+    let report = text(&run(&["--exact", "--", &program]).stderr);
+    let told = ["where it writes:", "which keeps no frame pointers"];
+    assert!(told.iter().any(|told| report.contains(told)), "{report}");
 }
 
 #[test]
@@ -668,6 +675,28 @@ fn a_slow_reader_is_named_as_the_limit() {
     assert!(report.starts_with("Output is the problem: "), "{report}");
     assert!(report.contains("The limit is the reader"), "{report}");
     assert!(report.contains("outpace run -- "), "{report}");
+}
+
+#[test]
+fn what_waits_for_the_device_after_small_writes_is_told_of() {
+    let text_of_it = "#include <unistd.h>\n\
+        int main(void) { for (int i = 0; i < 3000; i++) if (write(1, \"x\\n\", 2) != 2 || fsync(1)) return 1; }\n";
+    let Some(program) = compiled("synced", &[], text_of_it) else {
+        return;
+    };
+    let (file, report) = (scratch("synced.txt"), scratch("synced.json"));
+    let status = outpace(&["--json", report.to_str().unwrap(), &program])
+        .stdout(std::fs::File::create(file).unwrap())
+        .status();
+    assert!(status.unwrap().success());
+    let found = json(&report);
+    let now_ns = found["verdict"]["now_ns"].as_u64().unwrap();
+    if found["system_ns"].as_u64().unwrap() + found["user_ns"].as_u64().unwrap() > now_ns / 2 {
+        return println!("skipped: this file system stores nothing");
+    }
+    assert_eq!(found["verdict"]["limit"], "calls", "{found:#}");
+    let remedy = found["verdict"]["remedies"][0].as_str().unwrap();
+    assert!(remedy.contains("fsync once for many"), "{remedy}");
 }
 
 #[test]

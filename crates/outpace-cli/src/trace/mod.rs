@@ -169,14 +169,22 @@ impl Trace {
 
 /// Traces the subject to its end, and names its streams.
 fn findings_of(subject: Subject, command: Vec<String>, options: Options) -> io::Result<Findings> {
-    let (run, seen) = collect::record(subject, options)?;
+    let (mut run, seen) = collect::record(subject, options)?;
     let (streams, elsewhere) = match seen {
         Seen::Processes(processes) => (streams::sampled(&processes, &run), Elsewhere::default()),
         Seen::Calls(entries) => streams::exact(entries, &run),
     };
+    let (stacks, is_lost) = stacks::at_writes(&run.samples);
+    if is_lost {
+        run.notes.push(
+            "most call stacks at the writes end in the C library, which keeps no frame pointers here; `perf record \
+             --call-graph dwarf` follows them"
+                .to_owned(),
+        );
+    }
     Ok(Findings {
         command,
-        stacks: stacks::at_writes(&run.samples),
+        stacks,
         run,
         streams,
         elsewhere,

@@ -41,6 +41,8 @@ const ENOUGH_ENDS: usize = 48;
 #[derive(Default)]
 pub(crate) struct SampledWrites {
     pub(crate) waiting_ns: u64,
+    /// Of that, until a device had the bytes (fsync(2)).
+    pub(crate) syncing_ns: u64,
     pub(crate) looks: u64,
     /// Writes of exact looks.
     pub(crate) peeked: u64,
@@ -304,24 +306,29 @@ impl Watched {
     pub(super) fn sample(&mut self, from_ns: u64, now_ns: u64, timeline: &mut Timeline) {
         for thread in self.threads.running() {
             let doing = self.threads.doing(thread);
-            let Some((write, is_new)) = self.asleep_in(thread, doing) else {
+            let sync = doing.sync();
+            let write = self.asleep_in(thread, doing);
+            let write = write.map(|(write, is_new)| (write.descriptor, write.kind.name, is_new));
+            let sync = sync.map(|(descriptor, name)| (self.identify(descriptor), name, false));
+            let Some((descriptor, call, is_new)) = write.or(sync) else {
                 let is_asleep = matches!(doing, Doing::InCall { .. } | Doing::Asleep);
                 self.asleep.1 += u64::from(is_asleep);
                 continue;
             };
             self.asleep.0 += 1;
-            let seen = self.seen.entry(write.descriptor).or_default();
+            let seen = self.seen.entry(descriptor).or_default();
             seen.waiting_ns += now_ns - from_ns;
-            seen.looks += 1;
+            seen.syncing_ns += (now_ns - from_ns) * u64::from(sync.is_some());
+            seen.looks += u64::from(sync.is_none());
             let span = CallSpan {
                 began_ns: from_ns,
                 ended_ns: now_ns,
                 in_calls_ns: now_ns - from_ns,
-                call: write.kind.name,
+                call,
                 bytes: None,
                 calls: u64::from(is_new),
             };
-            let track = [self.process, thread, write.descriptor];
+            let track = [self.process, thread, descriptor];
             timeline.add(track, &self.program, span);
         }
     }

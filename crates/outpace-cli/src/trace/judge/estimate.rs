@@ -198,7 +198,13 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         if stream.reader_keeps_up() { 0.6 } else { 0.0 } * waiting,
         waiting,
     );
-    Interval::independent([in_kernel, own]) + waiting
+    // Larger writes may be synced more rarely, or as often.
+    let syncing = Interval {
+        high: stream.syncing_ns as f64,
+        likely: stream.syncing_ns as f64,
+        low: 0.0,
+    };
+    Interval::independent([in_kernel, own]) + waiting + syncing
 }
 
 #[cfg(test)]
@@ -233,6 +239,7 @@ mod tests {
             own_ns: around(own_ns),
             in_kernel_ns: around(kernel_ns),
             waiting_ns: 0,
+            syncing_ns: 0,
         }
     }
 

@@ -7,15 +7,20 @@ use std::collections::HashMap;
 /// Stacks that are shown.
 const SHOWN: usize = 3;
 
-/// The stacks that were seen most often in write calls, the most frequent first.
-pub(crate) fn at_writes(samples: &[Sample]) -> Vec<Stack> {
+/// The stacks that were seen most often in write calls, the most frequent first, and whether most of all could not be followed
+/// beyond the library: perf follows frame pointers, which many C libraries do not keep.
+pub(crate) fn at_writes(samples: &[Sample]) -> (Vec<Stack>, bool) {
+    let (mut followed, mut lost) = (0, 0);
     let mut counts: HashMap<Vec<&str>, u64> = HashMap::new();
     for sample in samples.iter().filter(|sample| is_at_write(sample)) {
         let own = sample.frames.iter().filter(|frame| !frame.in_kernel);
         let names: Vec<&str> = own.map(|frame| frame.name.as_str()).collect();
-        // A single name is the library's: without frame pointers the rest could not be followed.
+        // A single name is the library's.
         if names.len() > 1 {
             *counts.entry(names).or_default() += 1;
+            followed += 1;
+        } else {
+            lost += 1;
         }
     }
     let mut stacks: Vec<Stack> = counts
@@ -27,7 +32,7 @@ pub(crate) fn at_writes(samples: &[Sample]) -> Vec<Stack> {
         .collect();
     stacks.sort_by(|a, b| b.samples.cmp(&a.samples).then(a.frames.cmp(&b.frames)));
     stacks.truncate(SHOWN);
-    stacks
+    (stacks, lost > followed)
 }
 
 /// Whether a thread was in a call that writes: in the kernel's part of it (`ksys_write`, `vfs_writev`, …), or, where that
@@ -81,7 +86,8 @@ mod tests {
             sample(&["main", "overwrite"], &[]),
             sample(&["main", "mmap64"], &["do_syscall_64", "down_write"]),
         ];
-        let stacks = at_writes(&samples);
+        let (stacks, is_lost) = at_writes(&samples);
+        assert!(!is_lost);
         assert_eq!(stacks.len(), 2, "{stacks:?}");
         assert_eq!(stacks[0].samples, 2);
         assert_eq!(
@@ -89,5 +95,17 @@ mod tests {
             ["main", "say", "puts", "__GI___libc_write"]
         );
         assert_eq!(stacks[1].frames, ["main", "log", "write"]);
+    }
+
+    #[test]
+    fn stacks_that_end_in_the_library_are_told_of_where_they_are_most() {
+        let samples = |followed, lost| {
+            let followed = vec![sample(&["main", "__GI___libc_write"], &[]); followed];
+            [followed, vec![sample(&["__GI___libc_write"], &[]); lost]].concat()
+        };
+        for (followed, lost, is_lost) in [(3, 1, false), (1, 3, true), (0, 1, true), (0, 0, false)]
+        {
+            assert_eq!(at_writes(&samples(followed, lost)).1, is_lost);
+        }
     }
 }

@@ -64,6 +64,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.own_ns = stream.own_ns + other.own_ns;
     stream.in_kernel_ns = stream.in_kernel_ns + other.in_kernel_ns;
     stream.waiting_ns += other.waiting_ns;
+    stream.syncing_ns += other.syncing_ns;
     stream.tally.merge(&other.tally);
 }
 
@@ -74,6 +75,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     }
     let seen_ns: u64 = process.seen.values().map(|seen| seen.waiting_ns).sum();
     let waiting_ns = process.waiting_ns();
+    let part = |ns: u64| (waiting_ns as f64 * ns as f64 / seen_ns.max(1) as f64) as u64;
     let (descriptors, main) = attribute(process);
     let target = main.and_then(|descriptor| process.targets.get(&descriptor));
     // Whether the samples of a descriptor stand for the counted calls.
@@ -95,10 +97,10 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     for (&descriptor, seen) in &process.seen {
         if is_main(descriptor) {
             stream.tally.merge(&seen.tally);
+            stream.syncing_ns += part(seen.syncing_ns);
         } else if let Some(other) = process.targets.get(&descriptor) {
             // A thread waited for another stream, too: its time is known, its calls are not.
-            let part = seen.waiting_ns as f64 / seen_ns.max(1) as f64;
-            let others_ns = (waiting_ns as f64 * part) as u64;
+            let others_ns = part(seen.waiting_ns);
             stream.waiting_ns = stream.waiting_ns.saturating_sub(others_ns);
             if others_ns > 0 && others_ns * 20 >= waiting_ns && is_stream(descriptor, other) {
                 others.push(Stream {
@@ -114,6 +116,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
             }
         }
     }
+    stream.waiting_ns = stream.waiting_ns.saturating_sub(stream.syncing_ns);
     stream.buffering = sampled_buffering(&stream);
     (stream.in_kernel_ns, stream.own_ns) = estimate::times(process, &stream.target);
     others.insert(0, stream);
@@ -235,6 +238,7 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
             own_ns: Interval::between(0.0, run.user_ns as f64),
             in_kernel_ns,
             waiting_ns,
+            syncing_ns: 0,
             tally: entry.tally,
             program: entry.program,
             language: entry.language,

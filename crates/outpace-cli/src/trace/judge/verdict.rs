@@ -103,7 +103,7 @@ impl Verdict {
         let is_distorted = matches!(run.mode, Mode::Tracepoints { .. })
             && run.overhead_ns * DISTORTED > run.wall_ns;
         let written = streams.iter();
-        let written = written.filter(|stream| stream.calls > 0 || stream.waiting_ns > 0);
+        let written = written.filter(|stream| stream.calls > 0 || stream.asleep_ns() > 0);
         match written.max_by_key(weight) {
             // Stops also change which of the writes wait.
             Some(_) if run.mode == Mode::Ptrace || is_distorted => {
@@ -190,7 +190,7 @@ impl Verdict {
         let awaited = worst.target.kind.awaited();
         // The shown percentages must add up.
         let whole = |part: f64| (100.0 * part).round() as u64;
-        let waiting = whole((worst.waiting_ns as f64 / self.now_ns as f64).min(of_worst));
+        let waiting = whole((worst.asleep_ns() as f64 / self.now_ns as f64).min(of_worst));
         let kernel = whole(of_worst) - waiting;
         let parts = match waiting {
             0 => String::new(),
@@ -207,7 +207,9 @@ impl Verdict {
             format!("The limit is the {reader}: it takes output more slowly than the program writes.")
         } else {
             let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
-            format!("The limit is the number of system calls: {calls} writes of {size} bytes on average.")
+            let synced = ["", ", and calls that wait until the device has them"];
+            let synced = synced[usize::from(worst.is_synced())];
+            format!("The limit is the number of system calls: {calls} writes of {size} bytes on average{synced}.")
         });
         self.suggest(worst);
         self.explain_now(findings);
@@ -234,12 +236,17 @@ impl Verdict {
         let [blocks_gain, reader_gain] = self.gains();
         let blocks = (worst.could_be_larger() && blocks_gain >= NAMED).then(|| {
             let known = worst.language.remedy_for_calls(worst.buffering, kind);
-            // The known remedies are for stdout.
-            let remedy = known.filter(|_| worst.descriptors != Descriptors::One(2));
+            // The known remedies are for stdout, and for writes alone.
+            let remedy =
+                known.filter(|_| worst.descriptors != Descriptors::One(2) && !worst.is_synced());
             let language = worst.language.name();
             // On a pipe `run` spares the calls of programs that print by the C library.
             let is_spared = kind == Kind::Terminal || (kind == Kind::Pipe && language == "C");
-            let or_run = ["", ", or run it as `outpace run -- CMD…`"][usize::from(is_spared)];
+            let or_run = match is_spared {
+                _ if worst.is_synced() => ", and fsync once for many",
+                true => ", or run it as `outpace run -- CMD…`",
+                false => "",
+            };
             let is_more = self.blocks_save_ns.likely > self.share * self.now_ns as f64;
             let around = ["", ", in the calls and around them"][usize::from(is_more)];
             let saved = range(self.blocks_save_ns);
@@ -253,7 +260,7 @@ impl Verdict {
             let remedy = if kind.has_reader() {
                 "unchanged: `outpace run -- CMD…` reads its output immediately"
             } else {
-                "write less, or to a faster device"
+                "write less, fsync it more rarely, or write to a faster device"
             };
             (
                 format!("A {awaited} that never makes it wait would save {saved}."),
@@ -270,13 +277,10 @@ impl Verdict {
     }
 }
 
-/// The waiting that a faster reader would save: none where the reader keeps up already.
+/// The waiting that a faster reader or device would save: none where the reader keeps up already, or where larger writes save it.
 fn slow_ns(stream: &Stream) -> u64 {
-    if stream.reader_keeps_up() {
-        0
-    } else {
-        stream.waiting_ns
-    }
+    let waiting_ns = stream.waiting_ns * u64::from(!stream.reader_keeps_up());
+    waiting_ns + stream.syncing_ns * u64::from(!stream.could_be_larger())
 }
 
 /// An interval of time for people.
@@ -322,6 +326,7 @@ mod tests {
             own_ns: Interval::default(),
             in_kernel_ns: Interval::between(in_kernel_ns as f64, in_kernel_ns as f64),
             waiting_ns,
+            syncing_ns: 0,
         }
     }
 
@@ -528,6 +533,41 @@ mod tests {
         assert_eq!(limit(2 * MS), Limit::Nothing);
         let fast = verdict(SAMPLED, 5 * MS, vec![blocks(2 * MS)]);
         assert_eq!(fast.limit, Limit::Nothing, "{fast:?}");
+    }
+
+    #[test]
+    fn waiting_for_the_device_after_small_writes_is_a_matter_of_their_number() {
+        let synced = |calls, bytes| Stream {
+            bytes,
+            buffering: if bytes > 1_000_000 {
+                Buffering::Large
+            } else {
+                Buffering::Line
+            },
+            syncing_ns: 90 * MS,
+            target: Target {
+                kind: Kind::File,
+                ..Target::default()
+            },
+            ..stream(calls, 2 * MS, 0)
+        };
+        let small = verdict(SAMPLED, 100 * MS, vec![synced(1000, 8000)]);
+        assert_eq!(small.limit, Limit::Calls);
+        assert!(
+            small.sentences[0].contains("(2 % in the kernel, 90 % waiting for the device)"),
+            "{small:?}"
+        );
+        assert!(
+            small.remedies[0].contains("fsync once for many"),
+            "{small:?}"
+        );
+        assert!(small.blocks_save_ns.high > 90.0 * MS as f64);
+        let large = verdict(SAMPLED, 100 * MS, vec![synced(100, 6_553_600)]);
+        assert_eq!(large.limit, Limit::Reader);
+        assert!(
+            large.remedies[0].contains("fsync it more rarely"),
+            "{large:?}"
+        );
     }
 
     #[test]

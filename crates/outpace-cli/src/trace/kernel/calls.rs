@@ -59,6 +59,12 @@ impl WriteCall {
     }
 }
 
+/// The calls that wait until the device has the bytes of a descriptor, their first argument.
+pub(crate) static SYNC_FAMILY: [(i64, &str); 2] = [
+    (libc::SYS_fsync as i64, "fsync"),
+    (libc::SYS_fdatasync as i64, "fdatasync"),
+];
+
 /// A write call, as one of the exact mechanisms saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {

@@ -1,5 +1,6 @@
 //! The system call that a thread is in (`syscall` in proc(5)).
 
+use super::calls::SYNC_FAMILY;
 use std::fs;
 
 /// The state of a thread when it was sampled.
@@ -23,6 +24,18 @@ impl Doing {
     pub(crate) fn of(process: i32, thread: i32) -> Self {
         fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"))
             .map_or(Self::Hidden, |text| Self::parse(&text))
+    }
+
+    /// The descriptor and the name of the call, if the thread waits in one until a device has its bytes.
+    pub(crate) fn sync(self) -> Option<(i32, &'static str)> {
+        let Self::InCall {
+            number, arguments, ..
+        } = self
+        else {
+            return None;
+        };
+        let sync = SYNC_FAMILY.iter().find(|sync| sync.0 == number)?;
+        Some((arguments[0] as i32, sync.1))
     }
 
     /// Parses the text of `/proc/PID/task/TID/syscall`.
@@ -66,6 +79,12 @@ mod tests {
                 returns_to: 0x7f12
             }
         );
+        assert_eq!(Doing::parse(text).sync(), None);
+        let sync = format!(
+            "{} 0x1 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x7f12\n",
+            libc::SYS_fsync
+        );
+        assert_eq!(Doing::parse(&sync).sync(), Some((1, "fsync")));
         assert_eq!(Doing::parse("running\n"), Doing::Running);
         assert_eq!(Doing::parse("-1 0x7ffd 0x7f12\n"), Doing::Asleep);
         assert_eq!(Doing::parse(""), Doing::Hidden);

@@ -80,12 +80,24 @@ pub(crate) struct Stream {
     pub(crate) in_kernel_ns: Interval,
     /// Time in write calls, asleep until the reader made room.
     pub(crate) waiting_ns: u64,
+    /// Time asleep in calls after them, until a device had the bytes (fsync(2)).
+    pub(crate) syncing_ns: u64,
 }
 
 impl Stream {
-    /// The most likely time in write calls.
+    /// The most likely time in write calls, and in the calls that sync what was written.
     pub(crate) fn writing_ns(&self) -> u64 {
-        self.in_kernel_ns.likely as u64 + self.waiting_ns
+        self.in_kernel_ns.likely as u64 + self.asleep_ns()
+    }
+
+    /// Time asleep for what was written.
+    pub(crate) fn asleep_ns(&self) -> u64 {
+        self.waiting_ns + self.syncing_ns
+    }
+
+    /// Whether the program waits for the device rather in other calls than in those that write.
+    pub(crate) fn is_synced(&self) -> bool {
+        self.syncing_ns * 2 > self.writing_ns()
     }
 
     pub(crate) fn mean_size(&self) -> u64 {
@@ -119,7 +131,7 @@ impl Stream {
         let (call_ns, byte_ns) = match self.target.kind {
             Kind::Terminal => (4_000.0, 30.0),
             Kind::Pipe | Kind::Socket => (3_000.0, 1.0),
-            _ => return self.waiting_ns * 2 <= self.writing_ns(),
+            _ => return self.waiting_ns * 2 <= self.writing_ns() - self.syncing_ns,
         };
         per_call <= call_ns + byte_ns * self.mean_size() as f64
     }

@@ -92,7 +92,7 @@ fn stream(stream: &Stream) -> Value {
         "own_interval_ns": interval(stream.own_ns),
         "in_kernel_ns": whole(stream.in_kernel_ns.likely),
         "in_kernel_interval_ns": interval(stream.in_kernel_ns),
-        "waiting_ns": stream.waiting_ns,
+        "waiting_ns": stream.asleep_ns(),
         "by_name": stream.tally.by_name,
         "tails_seen": stream.tally.tails_seen,
         "line_ends": stream.tally.line_ends,

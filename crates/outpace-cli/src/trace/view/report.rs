@@ -204,7 +204,7 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     }
     let took = time(stream.writing_ns(), NO_TIME);
     let (waiting, awaited) = (
-        time(stream.waiting_ns, "none"),
+        time(stream.asleep_ns(), "none"),
         stream.target.kind.awaited(),
     );
     let times = format!("{took} in write calls, {waiting} of it waiting for the {awaited}");
