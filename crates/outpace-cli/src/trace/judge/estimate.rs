@@ -6,7 +6,7 @@
 //! the kernel and what of that is left in blocks ([`Cost`]), and what a call costs in the program's own code
 //! ([`Language::call_ns`]).
 
-use crate::platform::procfs::{self, Processor};
+use crate::platform::procfs;
 use crate::trace::collect::watched::Watched;
 use crate::trace::model::findings::Stream;
 use crate::trace::model::interval::Interval;
@@ -16,9 +16,8 @@ use crate::trace::model::target::{Kind, Target};
 /// The cost of a write to a destination of a kind, on any machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
-    /// Nanoseconds in the kernel: the least of a call, the most of an average one, and those that each byte adds.
-    least_ns: f64,
-    most_ns: f64,
+    /// Nanoseconds in the kernel, at most: of an average call, and those that each byte adds.
+    call_ns: f64,
     byte_ns: f64,
     /// The number of bytes that cost as much as a call, at least and at most: the part of a write that is left in a large one.
     bytes: (f64, f64),
@@ -28,30 +27,25 @@ pub(crate) struct Cost {
 
 impl Cost {
     pub(crate) fn of(kind: Kind) -> Self {
-        let (least_ns, most_ns, byte_ns, bytes) = match kind {
-            Kind::Null => (40.0, 1_500.0, 0.0, (1e6, 1e9)),
-            Kind::Pipe => (100.0, 8_000.0, 2.0, (800.0, 8_000.0)),
-            Kind::Socket => (200.0, 12_000.0, 2.0, (800.0, 8_000.0)),
-            Kind::File => (100.0, 8_000.0, 3.0, (400.0, 4_000.0)),
-            Kind::Terminal => (250.0, 12_000.0, 60.0, (28.0, 120.0)),
-            Kind::Device | Kind::Other | Kind::Unknown => (40.0, 20_000.0, 60.0, (20.0, 1e6)),
+        let (call_ns, byte_ns, bytes) = match kind {
+            Kind::Null => (1_500.0, 0.0, (1e6, 1e9)),
+            Kind::Pipe => (8_000.0, 2.0, (800.0, 8_000.0)),
+            Kind::Socket => (12_000.0, 2.0, (800.0, 8_000.0)),
+            Kind::File => (8_000.0, 3.0, (400.0, 4_000.0)),
+            Kind::Terminal => (12_000.0, 60.0, (28.0, 120.0)),
+            Kind::Device | Kind::Other | Kind::Unknown => (20_000.0, 60.0, (20.0, 1e6)),
         };
         Self {
-            least_ns,
-            most_ns,
+            call_ns,
             byte_ns,
             bytes,
             line_bytes: 6.0 * f64::from(kind == Kind::Terminal),
         }
     }
 
-    /// The range of the time that so many calls of so many bytes take in the kernel.
-    pub(crate) fn bounds(&self, calls: u64, bytes: u64) -> (f64, f64) {
-        let (calls, bytes) = (calls as f64, bytes as f64);
-        (
-            calls * self.least_ns,
-            calls * self.most_ns + bytes * self.byte_ns,
-        )
+    /// The time that so many calls of so many bytes take in the kernel, at most.
+    pub(crate) fn most_ns(&self, calls: u64, bytes: u64) -> f64 {
+        calls as f64 * self.call_ns + bytes as f64 * self.byte_ns
     }
 
     /// The part of the time of writes of so many bytes that is left in large ones, at least and at most.
@@ -67,8 +61,6 @@ impl Cost {
 /// The kernel's clock tick, by which it splits processor time, and the unit in which it tells the parts.
 const TICK_NS: f64 = procfs::TICK_NS as f64;
 const UNIT_NS: f64 = procfs::UNIT_NS as f64;
-/// Standard deviations allowed for chance.
-const CHANCE: f64 = 1.0;
 /// Other work of the kernel: a system call that reads, a page fault.
 const READ_NS: f64 = 200.0;
 const FAULT_NS: f64 = 400.0;
@@ -76,92 +68,70 @@ const FAULT_NS: f64 = 400.0;
 /// The processor time of a process from its first write on: in the calls, and its own between them.
 pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) {
     let (io, processor) = (process.own(), process.processor());
-    let (start, unseen) = match process.start {
-        // Assumes the same time for each write before the process was first seen as after that.
-        Some((calls, start)) if calls < io.write_calls => {
-            let since = processor.since(start);
-            (
-                start,
-                since.total_ns as f64 * calls as f64 / (io.write_calls - calls) as f64,
-            )
-        }
-        _ => (Processor::default(), 0.0),
-    };
-    let start_ns = (start.total_ns as f64 - unseen).max(0.0);
-    let (least_ns, most_ns) = Cost::of(target.kind).bounds(io.write_calls, io.bytes_written);
-    let read_ns = (processor.total_ns as f64 - start_ns).max(0.0);
-    let unread = process.unread();
-    let total = total(read_ns, unread, io.write_calls, least_ns);
-    let total_ns = total.likely;
-    let (user, system) = (processor.user_ns as f64, processor.system_ns as f64);
+    let start = process.start.filter(|start| start.0 < io.write_calls);
+    let (unseen, start) = start.unwrap_or_default();
+    // Assumes the same time for each write before the process was first seen as after that.
+    let calls = (io.write_calls as f64).max(1.0);
+    let since_ns = processor.since(start).total_ns as f64 * calls / (calls - unseen as f64);
+    let read_ns = since_ns.min(processor.total_ns as f64);
+    let start_ns = processor.total_ns as f64 - read_ns;
+    let total = total(read_ns, process.unread(), io.write_calls);
     // The parts of the start are known in coarse units only.
     let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0 * f64::from(process.is_rounded());
-    let start_user = if start.user_ns + start.system_ns > 0 {
-        start_ns * start.user_ns as f64 / (start.user_ns + start.system_ns) as f64
-    } else {
-        start_ns / 2.0
-    };
-    let user = (user - start_user).max(0.0);
-    let system = (system - (start_ns - start_user)).max(0.0);
+    let start_part = (start.user_ns + 1) as f64 / (start.user_ns + start.system_ns + 2) as f64;
+    let user = (processor.user_ns as f64 - start_ns * start_part).max(0.0);
+    let system = (processor.system_ns as f64 - start_ns * (1.0 - start_part)).max(0.0);
     // Adds one tick to each: few ticks prove little.
-    let ticks = (user + system) / TICK_NS;
-    let part = (user / TICK_NS + 1.0) / (ticks + 2.0);
-    let chance_ns = CHANCE * (part * (1.0 - part) / (ticks + 2.0)).sqrt() * total_ns;
-    let error = chance_ns.hypot(coarse_ns);
-    let faults = process.faults() as f64 * (total_ns / (total_ns + start_ns).max(1.0));
-    let other_ns = (io.read_calls as f64 * READ_NS + faults * FAULT_NS).min(total_ns / 2.0);
-    let busy_ns = total_ns - other_ns;
-    let in_program = Interval {
-        low: part * total_ns - error,
-        likely: part * total_ns,
-        high: part * total_ns + error,
-    }
-    .within(0.0, busy_ns);
-    // Time in no reading may be either's.
-    let unknown = Interval {
-        low: total.low - total_ns,
-        likely: 0.0,
-        high: total.high - total_ns,
+    let ticks = (user + system) / TICK_NS + 2.0;
+    let part = (user / TICK_NS + 1.0) / ticks;
+    // One standard deviation is allowed for chance.
+    let error = (part * (1.0 - part) / ticks).sqrt();
+    let error = error.hypot(coarse_ns / total.likely.max(1.0));
+    let of_total = |part: f64| Interval {
+        low: (part - error) * total.low,
+        likely: part * total.likely,
+        high: (part + error) * total.high,
     };
-    let in_kernel_ns = (in_program.taken_from(busy_ns) + unknown)
-        .within(least_ns, most_ns)
-        .within(0.0, busy_ns + unknown.high);
-    let own_ns = (in_program + unknown).within(0.0, busy_ns + unknown.high - in_kernel_ns.low);
+    let faults = process.faults() as f64 * total.likely / (total.likely + start_ns).max(1.0);
+    let other_ns = (io.read_calls as f64 * READ_NS + faults * FAULT_NS).min(total.likely / 2.0);
+    let most_ns = Cost::of(target.kind).most_ns(io.write_calls, io.bytes_written);
+    let in_kernel_ns = of_total(1.0 - part) + Interval::between(-other_ns, -other_ns);
+    let in_kernel_ns = in_kernel_ns.within(0.0, most_ns.min(total.high - other_ns));
+    let own_ns = of_total(part).within(0.0, total.high - other_ns - in_kernel_ns.low);
     (in_kernel_ns, own_ns)
 }
 
+/// The time in reads, where a program reads byte by byte for the same reason for which its writes are small.
+pub(super) fn reading_ns(process: &Watched) -> f64 {
+    let reads = process.own().read_calls * u64::from(process.language.reads_bytes());
+    reads as f64 * READ_NS
+}
+
 /// The processor time of all writes, where that of some, and the last moments of the others, are in no reading: each of those
-/// took about as long as a write that was read, and all together took at least `least_ns`.
-fn total(read_ns: f64, unread: (u64, u64), calls: u64, least_ns: f64) -> Interval {
+/// took about as long as a write that was read.
+fn total(read_ns: f64, unread: (u64, u64), calls: u64) -> Interval {
     let (unread_calls, unread_ns) = (unread.0.min(calls) as f64, unread.1 as f64);
     let read_calls = (calls as f64 - unread_calls).max(1.0);
-    let most_ns = read_ns + unread_ns;
+    let likely = read_ns * (1.0 + unread_calls / read_calls) + unread_ns.min(TICK_NS) / 2.0;
     Interval {
-        low: read_ns,
-        likely: read_ns * (1.0 + unread_calls / read_calls) + unread_ns.min(TICK_NS) / 2.0,
-        high: most_ns,
+        likely: likely.min(read_ns + unread_ns),
+        ..Interval::between(read_ns, read_ns + unread_ns)
     }
-    .within(least_ns.clamp(read_ns, most_ns), most_ns)
 }
 
 /// The cost of a write outside of the kernel and the library, at most: the kernel's work evicts caches and branch predictions,
-/// and wakes a processor. The second figure is a part of the kernel's time, because machines differ by several times.
+/// wakes a processor, and the reader that works there takes its part of what both share. The second figure is a part of the
+/// kernel's time, because machines differ by several times.
 const BESIDE_NS: f64 = 70.0;
-const BESIDE: f64 = 0.1;
+const BESIDE: f64 = 0.25;
 
-/// A reader that each write wakes works beside the program for one or two microseconds, on a processor that may share its caches
-/// or its core: this part, at most, of what the program does meanwhile is lost.
-const READER: f64 = 0.15;
-const READER_NS: f64 = 1_500.0;
-
-/// The least cost of the calls is no more than this part of the program's own time.
-const MOST_OF_OWN: f64 = 0.5;
+/// The cost of the calls in the program's own time is no more than the first part of it at least, and than the second at most.
+const OWN: (f64, f64) = (0.5, 0.95);
 
 /// The time saved when the program follows the advice for its language.
 pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let kind = stream.target.kind;
-    let (calls, waiting) = (stream.calls as f64, stream.waiting_ns as f64);
-    let in_kernel = stream.in_kernel_ns;
+    let (in_kernel, own) = (stream.in_kernel_ns, stream.own_ns);
     let (least_left, most_left) = Cost::of(kind).left(stream.mean_size());
     if stream.could_be_larger() && stream.language == Language::SHELL && kind != Kind::Terminal {
         // Its writes become fewer, but building the text takes time, too.
@@ -174,37 +144,33 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     };
     let (least_ns, most_ns, formatting) = stream.language.call_ns(kind);
     // Formatting stays.
-    let least_ns = (calls * least_ns).min(MOST_OF_OWN * stream.own_ns.low);
-    let mut most_ns = stream.most_messages() as f64 * (most_ns + BESIDE_NS);
-    if stream.could_be_larger() {
-        // The kernel's time of large writes is that of their bytes, and they wake no reader.
-        most_ns += BESIDE * in_kernel.high;
-        if kind.has_reader() {
-            most_ns += (READER * stream.own_ns.high).min(READER_NS * calls);
-        }
-    }
-    let most_ns = most_ns.clamp(least_ns, stream.own_ns.high.max(least_ns));
-    let mut own = Interval::between(least_ns, most_ns);
-    own.high = most_ns.max(formatting * stream.own_ns.high);
+    let least_ns = (stream.calls as f64 * least_ns).min(OWN.0 * own.low);
+    let most_ns = stream.most_messages() as f64 * (most_ns + BESIDE_NS);
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time; or the destination of small writes is unknown.
         return Interval {
-            high: in_kernel.high + own.high,
+            high: in_kernel.high + most_ns.min(own.high),
             ..Interval::default()
         };
     }
+    // The kernel's time of large writes is that of their bytes.
+    let most_ns = (most_ns + BESIDE * in_kernel.high).min(OWN.1 * own.high);
+    let around = Interval {
+        high: most_ns.max(formatting * own.high).max(least_ns),
+        ..Interval::between(least_ns, most_ns.max(least_ns))
+    };
     // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
-    let waiting = Interval::between(
-        if stream.reader_keeps_up() { 0.6 } else { 0.0 } * waiting,
-        waiting,
-    );
+    let waiting = stream.waiting_ns as f64;
+    let least_waiting = if stream.reader_keeps_up() { 0.6 } else { 0.0 } * waiting;
     // Larger writes may be synced more rarely, or as often.
     let syncing = Interval {
-        high: stream.syncing_ns as f64,
-        likely: stream.syncing_ns as f64,
         low: 0.0,
+        ..Interval::between(stream.syncing_ns as f64, stream.syncing_ns as f64)
     };
-    Interval::independent([in_kernel, own]) + waiting + syncing
+    Interval::independent([in_kernel, around])
+        + Interval::between(stream.reading_ns, stream.reading_ns)
+        + Interval::between(least_waiting, waiting)
+        + syncing
 }
 
 #[cfg(test)]
@@ -240,6 +206,7 @@ mod tests {
             in_kernel_ns: around(kernel_ns),
             waiting_ns: 0,
             syncing_ns: 0,
+            reading_ns: 0.0,
         }
     }
 
@@ -248,7 +215,7 @@ mod tests {
         for own_ns in [90.0, 1090.0] {
             let saved = saved_by_blocks(&lines(Language::C, 250.0, own_ns));
             let (low, high) = (saved.low / CALLS, saved.high / CALLS);
-            let beside = 300.0 * BESIDE + BESIDE_NS + READER * 1.2 * own_ns;
+            let beside = 300.0 * BESIDE + BESIDE_NS;
             assert!(
                 low > 200.0 && high <= 300.0 + 115.0 + beside,
                 "{low} to {high}"
@@ -269,18 +236,15 @@ mod tests {
 
     #[test]
     fn what_no_reading_shows_widens_the_time_of_the_writes() {
-        let exact = total(8e6, (0, 0), 4000, 2e6);
+        let exact = total(8e6, (0, 0), 4000);
         assert_eq!((exact.low, exact.likely, exact.high), (8e6, 8e6, 8e6));
-        // A program that ended before the kernel's first tick: the writes took at least their least.
-        let short = total(0.0, (0, 4_000_000), 4000, 1e6);
-        assert_eq!((short.low, short.likely, short.high), (1e6, 2e6, 4e6));
+        // A program that ended before the kernel's first tick.
+        let short = total(0.0, (0, 4_000_000), 4000);
+        assert_eq!((short.low, short.likely, short.high), (0.0, 2e6, 4e6));
         // Half of the writes are of last moments.
-        let last = total(20e6, (2000, 30_000_000), 4000, 2e6);
+        let last = total(20e6, (2000, 30_000_000), 4000);
         assert_eq!((last.low, last.high), (20e6, 50e6));
         assert!((40e6..45e6).contains(&last.likely), "{last:?}");
-        // A complete reading outweighs the least cost elsewhere.
-        let fast = total(1e6, (0, 0), 4000, 2e6);
-        assert_eq!((fast.low, fast.high), (1e6, 1e6));
     }
 
     #[test]

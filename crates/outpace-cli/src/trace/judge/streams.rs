@@ -65,6 +65,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.in_kernel_ns = stream.in_kernel_ns + other.in_kernel_ns;
     stream.waiting_ns += other.waiting_ns;
     stream.syncing_ns += other.syncing_ns;
+    stream.reading_ns += other.reading_ns;
     stream.tally.merge(&other.tally);
 }
 
@@ -91,6 +92,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         calls: io.write_calls,
         bytes: io.bytes_written,
         waiting_ns,
+        reading_ns: estimate::reading_ns(process),
         ..Stream::default()
     };
     let mut others = Vec::new();
@@ -213,13 +215,8 @@ const INSIDE: (f64, f64) = (0.7, 1.1);
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let mut elsewhere = Elsewhere::default();
-    let outputs = entries.iter();
-    let outputs = outputs.filter(|entry| (0..=2).contains(&entry.descriptor));
-    let outputs: Vec<_> = outputs.map(|entry| entry.target.identity).collect();
     for entry in entries {
-        let duplicate =
-            entry.target.kind != Kind::Unknown && outputs.contains(&entry.target.identity);
-        if !is_stream(entry.descriptor, &entry.target) && !duplicate {
+        if !is_stream(entry.descriptor, &entry.target) {
             elsewhere.calls += entry.tally.calls;
             elsewhere.bytes += entry.tally.bytes;
             elsewhere.writing_ns += entry.tally.durations_ns.sum();
@@ -238,7 +235,8 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
             own_ns: Interval::between(0.0, run.user_ns as f64),
             in_kernel_ns,
             waiting_ns,
-            syncing_ns: 0,
+            reading_ns: 0.0,
+            syncing_ns: asleep_ns(&entry, entry.syncing_ns, run),
             tally: entry.tally,
             program: entry.program,
             language: entry.language,
@@ -259,34 +257,38 @@ fn long_ns(entry: &LedgerEntry, mode: Mode) -> u64 {
     entry.tally.durations_ns.excess(shortest_ns)
 }
 
+/// The part of the time in calls that their thread was asleep: it may have lacked a processor instead.
+fn asleep_ns(entry: &LedgerEntry, in_calls_ns: u64, run: &Recording) -> u64 {
+    let asleep_ns = run.asleep_ns.filter(|_| is_of_root(entry, run));
+    in_calls_ns.min(asleep_ns.unwrap_or(u64::MAX))
+}
+
+fn is_of_root(entry: &LedgerEntry, run: &Recording) -> bool {
+    entry.threads.iter().eq([&run.root])
+}
+
 fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -> u64 {
-    let is_root = entry.threads.iter().eq([&run.root]);
     let is_no_wait = match entry.target.kind {
         Kind::Null => true,
         // The reader is traced, too.
         Kind::Pipe => entry.is_read_within || has_ended_with(run, &entry.target, readers),
         // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
-        Kind::Unknown => !is_root,
+        Kind::Unknown => !is_of_root(entry, run),
         _ => false,
     };
     if is_no_wait {
         return 0;
     }
-    let long_ns = long_ns(entry, run.mode);
-    // A thread in a long call may have lacked a processor instead: it waits no longer than it sleeps.
-    match run.asleep_ns {
-        Some(asleep_ns) if is_root => long_ns.min(asleep_ns),
-        _ => long_ns,
-    }
+    asleep_ns(entry, long_ns(entry, run.mode), run)
 }
 
 fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
     let (calls, bytes) = (entry.tally.calls, entry.tally.bytes);
-    let (least_ns, most_ns) = Cost::of(entry.target.kind).bounds(calls, bytes);
+    let most_ns = Cost::of(entry.target.kind).most_ns(calls, bytes);
     let measured_ns = (entry.tally.durations_ns.sum() - long_ns(entry, run.mode)) as f64;
     if run.mode == Mode::Ptrace {
         // Stopping a thread takes longer than most writes.
-        return Interval::between(least_ns, least_ns.max(measured_ns.min(most_ns)));
+        return Interval::between(0.0, measured_ns.min(most_ns));
     }
     let inside_ns = calls as f64 * run.inside_ns;
     Interval {
@@ -294,7 +296,7 @@ fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
         likely: measured_ns - inside_ns,
         high: measured_ns - INSIDE.0 * inside_ns,
     }
-    .within(least_ns.min(measured_ns), measured_ns)
+    .within(0.0, measured_ns)
 }
 
 #[cfg(test)]

@@ -50,8 +50,10 @@ const WAITED: f64 = 0.75;
 const LEAST_LEFT: f64 = 0.005;
 /// Tracepoints cost a program up to twice what can be measured: where that is more than half of its time, times say little.
 const DISTORTED: u64 = 4;
-/// The difference of a program's time from run to run, in parts of it.
+/// The difference of a program's time from run to run, in parts of it; and in parts of its waits for a processor, as what takes
+/// that also evicts caches, delays readers and slows the other thread of a core.
 const RUN_TO_RUN: f64 = 0.03;
+const CROWDED: f64 = 0.2;
 /// An interval with ends this near is shown as one figure; with ends this far apart only the upper end is shown.
 const SAME: f64 = 1.15;
 const NOTHING: f64 = 50.0;
@@ -66,7 +68,8 @@ impl Verdict {
         let now = now_ns as f64;
         let savings = streams.iter().map(estimate::saved_by_blocks);
         let together: Interval = savings.clone().sum();
-        let chance_ns = RUN_TO_RUN * now * f64::from(together.high > 0.0);
+        let chance_ns = (RUN_TO_RUN * now).hypot(CROWDED * run.delayed_ns as f64);
+        let chance_ns = chance_ns * f64::from(together.high > 0.0);
         // At worst, programs that run at the same time save together no more than the one that saves most.
         let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
         let blocks_save_ns = Interval {
@@ -327,6 +330,7 @@ mod tests {
             in_kernel_ns: Interval::between(in_kernel_ns as f64, in_kernel_ns as f64),
             waiting_ns,
             syncing_ns: 0,
+            reading_ns: 0.0,
         }
     }
 

@@ -110,63 +110,29 @@ impl Language {
             return Some(Self::GO);
         }
         let contents = |section: &str| {
-            file.section_by_name(section)
+            let section = file.section_by_name(section);
+            section
                 .and_then(|section| section.data().ok())
                 .unwrap_or_default()
         };
-        let (comment, constants) = (contents(".comment"), contents(".rodata"));
-        if contains(comment, "rustc version") || contains(constants, "/rustc/") {
-            return Some(Self::RUST);
+        let is_marked = |(_, sections, marks): &&(_, &str, &str)| {
+            let mut texts = sections.split(' ').map(contents);
+            texts.any(|text| marks.split('|').any(|mark| contains(text, mark)))
+        };
+        if let Some(&(language, ..)) = MARKS.iter().find(is_marked) {
+            return Some(language);
         }
-        if contains(comment, "zig ") {
-            return Some(Self("Zig"));
-        }
-        // The name of the variable with the runtime's options is in every program of the language.
-        for (language, mark) in [
-            (Self("Zig"), "ZIG_PROGRESS"),
-            (Self("OCaml"), "OCAMLRUNPARAM"),
-            (Self("Haskell"), "GHCRTS"),
-            (Self("Nim"), "fatal.nim"),
-        ] {
-            if contains(constants, mark) || contains(contents(".data"), mark) {
-                return Some(language);
-            }
-        }
-        let (strings, symbols) = (contents(".dynstr"), contents(".strtab"));
         // Not as texts in the table of strings, where a name may be the end of another.
         let named: HashSet<_> = file.dynamic_symbols().flat_map(|one| one.name()).collect();
         let imports = |names: &str| names.split(' ').any(|name| named.contains(name));
-        if contains(strings, "libgphobos")
-            || contains(strings, "libphobos")
-            || contains(symbols, "_D4core")
-        {
-            return Some(Self("D"));
-        }
-        // Vala is compiled to C, but is not written in it.
-        if contains(symbols, "_vala_") {
-            return None;
-        }
-        // A program with an interpreter's library prints as the interpreter does.
-        let embeds = "libpython libperl libruby liblua libphp libtcl libguile libR. libjvm";
-        // The file that starts a .NET program looks for hostfxr.
-        if contains(constants, "hostfxr") {
-            return Some(Self(".NET"));
-        }
-        if contains(constants, "DOTNET_")
-            || embeds.split(' ').any(|library| contains(strings, library))
-        {
-            return None;
-        }
         // A program that exports many functions of its own runs others.
         let exports = file.exports().map_or(0, Iterator::count);
         if exports >= FEWEST_OF_HOSTS {
             return None;
         }
-        let by_stream = |table| {
-            let mut streams = ["_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"].into_iter();
-            streams.any(|stream| contains(table, stream))
-        };
-        if by_stream(strings) || by_stream(symbols) {
+        let (strings, symbols) = (contents(".dynstr"), contents(".strtab"));
+        // `std::cout`, `cerr`, `clog`.
+        if contains(strings, "_ZSt4c") || contains(symbols, "_ZSt4c") {
             return Some(Self("C++"));
         }
         let prints = imports(
@@ -184,6 +150,11 @@ impl Language {
     /// so that writes that end lines are messages and no line buffer is at work.
     pub(crate) fn prints_unbuffered(self) -> bool {
         self.column(Kind::Unknown, 2).is_some()
+    }
+
+    /// Whether the option that makes writes small makes reads small, too.
+    pub(crate) fn reads_bytes(self) -> bool {
+        self.0.starts_with("unrecognised with ")
     }
 
     /// The cost of a write call in the program's own code: nanoseconds at least and at most, and the part of that code that
@@ -213,6 +184,27 @@ impl Language {
         })
     }
 }
+
+/// What compilers leave in a program: the language, the sections of the file, the texts in one of those.
+const MARKS: [(Language, &str, &str); 13] = [
+    (Language::RUST, ".comment", "rustc version"),
+    (Language::RUST, ".rodata", "/rustc/"),
+    (Language("Zig"), ".comment", "zig "),
+    // The variable with the runtime's options.
+    (Language("Zig"), ".rodata .data", "ZIG_PROGRESS"),
+    (Language("OCaml"), ".rodata .data", "OCAMLRUNPARAM"),
+    (Language("Haskell"), ".rodata .data", "GHCRTS"),
+    (Language("Nim"), ".rodata .data", "fatal.nim"),
+    (Language("D"), ".dynstr", "libgphobos|libphobos"),
+    (Language("D"), ".strtab", "_D4core"),
+    // Vala is compiled to C, but is not written in it.
+    (Language::UNRECOGNISED, ".strtab", "_vala_"),
+    // The file that starts a .NET program looks for hostfxr.
+    (Language(".NET"), ".rodata", "hostfxr"),
+    (Language::UNRECOGNISED, ".rodata", "DOTNET_"),
+    // A program with an interpreter's library prints as the interpreter does.
+    (Language::UNRECOGNISED, ".dynstr", EMBEDDED),
+];
 
 /// Whether a program has an option among its arguments: alone, or as one of several letters.
 fn has_option(arguments: &[String], option: &str) -> bool {
@@ -253,6 +245,8 @@ fn python(process: i32) -> Language {
         Language::PYTHON
     }
 }
+
+const EMBEDDED: &str = "libpython|libperl|libruby|liblua|libphp|libtcl|libguile|libR.|libjvm";
 
 /// The fewest functions that interpreters and virtual machines export: Mono 1,300, Racket 670, SBCL 450, Lua 150; other
 /// programs hardly export any: gdb 39, grep 6, tmux 0.

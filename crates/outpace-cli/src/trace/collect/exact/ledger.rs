@@ -33,6 +33,8 @@ pub(crate) struct LedgerEntry {
     /// The processes with the descriptors that they used for it.
     pub(crate) used: BTreeSet<(i32, i32)>,
     pub(crate) tally: CallTally,
+    /// The time until a device had what was written (fsync(2)).
+    pub(crate) syncing_ns: u64,
 }
 
 type StreamKey = (Rc<str>, i32, (u64, u64));
@@ -158,7 +160,7 @@ impl Ledger {
     /// Adds a finished call.
     pub(crate) fn add(&mut self, call: &Call) {
         let target = self.target(call.process, call.descriptor);
-        let descriptor = self.stream_of(call, &target);
+        let descriptor = self.stream_of(call.process, call.descriptor, &target);
         let process = &self.processes[&call.process];
         let key = (Rc::clone(&process.program), descriptor, target.identity);
         let entry = self.entries.entry(key).or_insert_with(|| LedgerEntry {
@@ -176,13 +178,24 @@ impl Ledger {
 
     /// The stream that a call writes to: another descriptor of the same file as stdout or stderr stands
     /// for those (Node.js opens its terminal once more).
-    fn stream_of(&mut self, call: &Call, target: &Target) -> i32 {
-        if call.descriptor <= 2 || target.kind == Kind::Unknown {
-            return call.descriptor;
+    fn stream_of(&mut self, process: i32, descriptor: i32, target: &Target) -> i32 {
+        if descriptor <= 2 || target.kind == Kind::Unknown {
+            return descriptor;
         }
         (1..=2)
-            .find(|&stream| self.target(call.process, stream).identity == target.identity)
-            .unwrap_or(call.descriptor)
+            .find(|&stream| self.target(process, stream).identity == target.identity)
+            .unwrap_or(descriptor)
+    }
+
+    /// A process waited until a device had what it wrote.
+    pub(crate) fn synced(&mut self, process: i32, descriptor: i32, took_ns: u64) {
+        let target = self.target(process, descriptor);
+        let stream = self.stream_of(process, descriptor, &target);
+        let program = Rc::clone(&self.process(process).program);
+        let entry = self.entries.get_mut(&(program, stream, target.identity));
+        entry
+            .into_iter()
+            .for_each(|entry| entry.syncing_ns += took_ns);
     }
 
     /// Adds, for every process of every stream, the count of last bytes seen and of those that ended a line.

@@ -8,7 +8,7 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
 use crate::platform::procfs;
-use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
+use crate::trace::kernel::calls::{Call, SYNC_FAMILY, WRITE_FAMILY};
 use crate::trace::kernel::sys;
 use crate::trace::model::findings::{Mode, Recording};
 use perf_event::data::parse::Parser;
@@ -56,12 +56,9 @@ const OPENING: [libc::c_long; 3] = [libc::SYS_openat, libc::SYS_openat2, OLDER[1
 impl Points {
     /// Finds the tracepoints and tries one on this very thread.
     pub(crate) fn find() -> io::Result<Self> {
-        let mounted = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"]
-            .into_iter()
-            .find_map(|at| Self::read(at).ok());
-        let points = match mounted {
-            Some(points) => points,
-            None => {
+        let points = match Self::read("/sys/kernel/tracing") {
+            Ok(points) => points,
+            Err(_) => {
                 // Without mounting it anywhere (Linux 5.2, privileges).
                 let tracefs = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
                 fsconfig_create(&tracefs)?;
@@ -121,6 +118,7 @@ impl Rings {
     fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
         let numbers = WRITE_FAMILY.iter().map(|call| call.number);
         let numbers = numbers.chain(BOOKKEEPING).chain(OPENING);
+        let numbers = numbers.chain(SYNC_FAMILY.map(|sync| sync.0));
         let wanted: Vec<String> = numbers.map(|number| format!("id=={number}")).collect();
         let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
         let mut rings = Self {
@@ -368,6 +366,8 @@ impl Reader {
                 let call = Call::begun((process, thread), began_ns, number, &arguments);
                 if let Some(call) = call {
                     ledger.add(&call.returned(time_ns, result));
+                } else if SYNC_FAMILY.iter().any(|sync| sync.0 == number) {
+                    ledger.synced(process, arguments[0] as i32, time_ns - began_ns);
                 } else if OPENING.contains(&number) {
                     if let Ok(descriptor) = i32::try_from(result)
                         && descriptor >= 0
