@@ -706,6 +706,70 @@ fn what_waits_for_the_device_after_small_writes_is_told_of() {
 }
 
 #[test]
+fn other_calls_between_writes_are_not_their_time() {
+    let text_of_it = "#include <stdio.h>\n#include <sys/stat.h>\nint main(void) {\n\
+        struct stat s;\n\
+        for (long n = 0; n < 20000; n++) {\n\
+        for (int k = 0; k < 10; k++) stat(\"/proc/self/exe\", &s);\n\
+        printf(\"%ld %ld\\n\", n, (long)s.st_size); fflush(stdout); } }\n";
+    let Some(program) = compiled("stats", &["-O2"], text_of_it) else {
+        return;
+    };
+    let found = findings(&[&program], "stats.json");
+    // Ten calls for each write, and the program's own time.
+    let share = found["verdict"]["share"].as_f64().unwrap();
+    assert!(share < 0.4, "{found:#}");
+}
+
+#[test]
+fn what_a_program_writes_to_itself_or_to_its_own_files_is_not_its_stdout() {
+    let own_pipe = "#include <stdio.h>\n#include <unistd.h>\nint main(void) {\n\
+        int ends[2]; char c; if (pipe(ends)) return 1;\n\
+        for (int n = 0; n < 50000; n++) {\n\
+        if (write(ends[1], \"!\", 1) != 1 || read(ends[0], &c, 1) != 1) return 1;\n\
+        if (n % 20 == 0) { printf(\"line %d\\n\", n); fflush(stdout); } } }\n";
+    let own_file = "#include <stdio.h>\nint main(void) {\n\
+        FILE *log = fopen(\"/dev/shm/outpace-own-file\", \"w\"); if (!log) return 1;\n\
+        for (int n = 0; n < 50000; n++) { fprintf(log, \"line %d\\n\", n); fflush(log); }\n\
+        remove(\"/dev/shm/outpace-own-file\"); }\n";
+    for (name, text_of_it) in [("own-pipe", own_pipe), ("own-file", own_file)] {
+        let Some(program) = compiled(name, &["-O2"], text_of_it) else {
+            return;
+        };
+        let found = findings(&[&program], &format!("{name}.json"));
+        let remedies = found["verdict"]["remedies"].to_string();
+        assert!(!remedies.contains("stdout"), "{found:#}");
+        if name == "own-pipe" {
+            assert_eq!(
+                found["verdict"]["remedies"],
+                serde_json::json!([]),
+                "{found:#}"
+            );
+            assert_ne!(found["streams"][0]["name"], "stdout", "{found:#}");
+        }
+    }
+}
+
+#[test]
+fn a_shell_that_redirects_its_stdout_again_and_again_writes_to_no_known_place() {
+    let log = scratch("appended.txt");
+    let script = format!(
+        "for ((i = 0; i < 20000; i++)); do echo line $i >> {}; done",
+        log.display()
+    );
+    let found = findings(&["bash", "-c", &script], "appended.json");
+    assert_eq!(
+        found["streams"][0]["name"], "stdout, stderr or a file",
+        "{found:#}"
+    );
+    assert_eq!(
+        found["verdict"]["remedies"],
+        serde_json::json!([]),
+        "{found:#}"
+    );
+}
+
+#[test]
 fn a_pipe_between_two_that_are_traced_has_no_reader_that_is_the_limit() {
     // The readers of the last ones may end before they are looked at.
     let pipelines = [

@@ -49,7 +49,7 @@ use view::{json, profile, report};
 pub(crate) struct Trace {
     /// See every write call: counts, sizes, durations, and the call stacks that lead to them
     ///
-    /// Through the kernel's tracepoints where this user may use them (about half a microsecond a
+    /// Through the kernel's tracepoints where this user may use them (one to two microseconds a
     /// call), else through ptrace with a seccomp filter that stops the program at the write family
     /// only (tens of microseconds a call; setuid programs run without their privileges). With -p and
     /// ptrace it stops at every system call. There is no verdict where seeing a write takes about as

@@ -10,7 +10,7 @@
 
 use crate::platform::clock::{self, Delay};
 use crate::platform::procfs;
-use crate::trace::kernel::calls::Call;
+use crate::trace::kernel::calls::{self, Call};
 use crate::trace::kernel::doing::Doing;
 use crate::trace::kernel::{memory, sys};
 use crate::trace::model::target::{Kind, Target};
@@ -32,6 +32,8 @@ const LONGEST: Duration = Duration::from_millis(8);
 #[derive(Default)]
 pub(super) struct Look {
     pub(super) writes: Vec<Call>,
+    /// Calls between these that do something else.
+    pub(super) others: u64,
     pub(super) took_ns: u64,
     pub(super) stops_ns: u64,
 }
@@ -69,7 +71,7 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
     let until_ns = clock::now_ns() + LONGEST.as_nanos() as u64;
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
     sys::interrupt(thread)?;
-    let (mut look, mut entered) = (Look::default(), None);
+    let (mut look, mut entered, mut between) = (Look::default(), None, 0);
     // The time from the first stop to the last. Before and after, the thread runs undisturbed, however long this one waits for a
     // processor.
     let mut held = None;
@@ -81,10 +83,15 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
             match sys::at_call(thread)? {
                 sys::AtCall::Entry { number, arguments } => {
                     entered = memory::begun((process, thread), 0, number, &arguments);
+                    let is_of_write = |write: &Call| arguments[0] as i32 == write.descriptor;
+                    let before = look.writes.last().filter(|write| !is_of_write(write));
+                    between += u64::from(before.is_some() && calls::is_work(number));
                 }
                 sys::AtCall::Exit { result } => {
-                    let write = entered.take().map(|call| call.returned(0, result));
-                    look.writes.extend(write);
+                    if let Some(call) = entered.take() {
+                        look.writes.push(call.returned(0, result));
+                        look.others += std::mem::take(&mut between);
+                    }
                 }
                 sys::AtCall::No => {}
             }

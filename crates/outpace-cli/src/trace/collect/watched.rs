@@ -13,7 +13,7 @@ use crate::trace::kernel::doing::Doing;
 use crate::trace::kernel::memory;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
-use crate::trace::model::target::Target;
+use crate::trace::model::target::{Kind, Target};
 use crate::trace::model::timeline::{CallSpan, Timeline};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -83,6 +83,11 @@ pub(crate) struct Watched {
     /// The count of exact looks, and of its writes at the last one.
     peeks: u32,
     peeked_at: u64,
+    /// Other calls that do work between writes, and between how many of these.
+    others: (u64, u64),
+    /// Its writes were listened to, at one place; and one of its streams was seen to lead to several places.
+    pub(crate) is_listened_to: bool,
+    pub(crate) is_redirected: bool,
     /// Where it writes, as the last call shows in which a thread was found asleep.
     writes_at: Option<CallSite>,
     /// Time that exact looks took from it, without waits for a processor, and their processor time.
@@ -161,6 +166,7 @@ impl Watched {
         for descriptor in (0..=2).filter(|descriptor| descriptors.contains(descriptor)) {
             let known = self.targets.get(&descriptor);
             if Target::identity_of(process, descriptor) != known.map(|target| target.identity) {
+                self.is_redirected |= known.is_some() && descriptor > 0;
                 let target = Target::of(process, descriptor);
                 let target = target.map(|target| (descriptor, target));
                 self.targets.extend(target);
@@ -231,6 +237,11 @@ impl Watched {
         self.reaped_alone().is_none()
     }
 
+    /// Other calls that do work, for each write.
+    pub(crate) fn other_calls(&self) -> f64 {
+        self.others.0 as f64 / self.others.1.max(1) as f64
+    }
+
     /// Page faults while it was watched.
     pub(crate) fn faults(&self) -> u64 {
         let before = self.stat_before.minor_faults;
@@ -263,7 +274,13 @@ impl Watched {
             return descriptor;
         }
         if !self.targets.contains_key(&descriptor) {
-            let target = Target::of(self.process, descriptor);
+            let mut target = Target::of(self.process, descriptor);
+            let all = procfs::descriptors(self.process);
+            if let Some(target) = &mut target
+                && procfs::is_read_by_itself(self.process, descriptor, &all)
+            {
+                target.kind = Kind::Other;
+            }
             self.targets
                 .extend(target.map(|target| (descriptor, target)));
         }
@@ -298,6 +315,9 @@ impl Watched {
         if look.writes.len() >= FEWEST_PEEKED {
             self.peeked_at = self.own().write_calls;
         }
+        // Between the first and the last of them.
+        self.others.0 += look.others;
+        self.others.1 += (look.writes.len() as u64).saturating_sub(1);
         self.take(look.writes);
         Ok(look.took_ns)
     }
@@ -373,6 +393,7 @@ impl Watched {
     /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and the place where it writes is known,
     /// else by samples in quick succession.
     pub(super) fn listen(&mut self, thread: i32, part: u64) {
+        self.is_listened_to = true;
         if self.writes_at.is_none() {
             self.writes_at = memory::function_write(self.process).map(CallSite::Function);
         }

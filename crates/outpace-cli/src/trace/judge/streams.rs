@@ -144,14 +144,24 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let weight = |seen: &SampledWrites| if is_peeked { seen.peeked } else { seen.looks };
     let all: u64 = seen().map(|(_, seen)| weight(seen)).sum();
     let most = seen().max_by_key(|(_, seen)| weight(seen));
+    // Between looks, or at other places, it may have written elsewhere.
+    let is_open = process.is_redirected || (process.writes_elsewhere && process.is_listened_to);
     if let Some((&descriptor, most)) = most
         && all >= ENOUGH
         && weight(most) * 10 >= all * 9
+        && !is_open
     {
-        return (Descriptors::One(descriptor), Some(descriptor));
+        // A message to itself is no output.
+        let is_private = target(descriptor).is_some_and(|target| target.kind == Kind::Other);
+        let renames = [Language::NODE, Language::SHELL].contains(&process.language);
+        return match descriptor {
+            _ if is_private => (Descriptors::Any, Some(1)),
+            1 if same && renames => (Descriptors::Both, Some(1)),
+            _ => (Descriptors::One(descriptor), Some(descriptor)),
+        };
     }
     let most = most.map(|(&descriptor, _)| descriptor);
-    if process.writes_elsewhere {
+    if process.writes_elsewhere || process.is_redirected {
         return (Descriptors::Any, most.or(Some(1)));
     }
     match (target(1), target(2)) {

@@ -60,10 +60,21 @@ impl WriteCall {
 }
 
 /// The calls that wait until the device has the bytes of a descriptor, their first argument.
-pub(crate) static SYNC_FAMILY: [(i64, &str); 2] = [
-    (libc::SYS_fsync as i64, "fsync"),
-    (libc::SYS_fdatasync as i64, "fdatasync"),
+pub(crate) static SYNC_FAMILY: [(libc::c_long, &str); 2] = [
+    (libc::SYS_fsync, "fsync"),
+    (libc::SYS_fdatasync, "fdatasync"),
 ];
+
+/// Whether a call does work of its own: it neither writes, nor reads (the kernel counts those), nor only waits or guards, as
+/// libraries do around a write.
+pub(crate) fn is_work(number: i64) -> bool {
+    match number {
+        libc::SYS_read | libc::SYS_futex | libc::SYS_ppoll | libc::SYS_epoll_pwait => false,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll | libc::SYS_epoll_wait => false,
+        _ => number != libc::SYS_rt_sigprocmask && WriteCall::with_number(number).is_none(),
+    }
+}
 
 /// A write call, as one of the exact mechanisms saw it.
 #[derive(Clone, Debug)]

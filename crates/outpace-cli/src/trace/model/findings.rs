@@ -117,14 +117,13 @@ impl Stream {
             || (is_unknown && self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS)
     }
 
-    /// Messages that may be in it, at most: the runtime of Node.js joins those that a full pipe does not take.
-    pub(crate) fn most_messages(&self) -> u64 {
+    /// Whether it may be made of many messages: the runtime of Node.js joins those that a full pipe does not take.
+    pub(crate) fn may_be_joined(&self) -> bool {
         let joins = self.language == Language::NODE
             && matches!(self.target.kind, Kind::Pipe | Kind::Socket)
             && !self.could_be_larger();
         let sampled = self.tally.sizes.sum() / self.tally.sizes.count().max(1);
-        let most = self.bytes / sampled.max(SHORT_MESSAGE);
-        self.calls.max(u64::from(joins) * most)
+        joins && self.bytes / sampled.max(SHORT_MESSAGE) > self.calls
     }
 
     /// Whether the reader takes the bytes about as fast as a reader without other work does.
