@@ -4,6 +4,7 @@ use crate::descriptors;
 use crate::environment::{LONGEST_PATH, find, with_environment};
 use crate::family::{self, before_copy, before_program};
 use crate::inline;
+use crate::lookups;
 use crate::machine::{Code, missing};
 use crate::membership::{come_back, retire};
 use crate::originals::{Index, ORIGINALS, ensure_resolved, original};
@@ -265,6 +266,22 @@ pub(crate) extern "C" fn before_syscall(
     }
 }
 
+pub(crate) extern "C" fn before_dlopen() {
+    lookups::begin(Index::dlopen, dlopen as *const c_void);
+}
+
+pub(crate) extern "C" fn before_dlmopen() {
+    lookups::begin(Index::dlmopen, dlmopen as *const c_void);
+}
+
+pub(crate) extern "C" fn before_dlsym() {
+    lookups::begin(Index::dlsym, dlsym as *const c_void);
+}
+
+pub(crate) extern "C" fn before_dlvsym() {
+    lookups::begin(Index::dlvsym, dlvsym as *const c_void);
+}
+
 // ---- The replacements.
 
 writes! { write before_write writev before_writev }
@@ -290,6 +307,10 @@ before! {
     before_map: mmap, mmap64;
     before_unmap: munmap, mprotect, pkey_mprotect, mremap, brk, sbrk, shmdt, madvise;
     before_syscall: syscall;
+    before_dlopen: dlopen;
+    before_dlmopen: dlmopen;
+    before_dlsym: dlsym;
+    before_dlvsym: dlvsym;
 }
 
 type Texts = *const *const c_char;

@@ -14,11 +14,12 @@ macro_rules! originals {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
         #[derive(Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Index { $($index),*, COUNT }
-        static NAMES: [&core::ffi::CStr; Index::COUNT as usize] = [$($name),*];
+        pub(crate) static NAMES: [&core::ffi::CStr; Index::COUNT as usize] = [$($name),*];
     };
 }
 originals! {
     testcancel c"pthread_testcancel" register_atfork c"__register_atfork" atfork c"pthread_atfork" stream_write c"_IO_file_write"
+    dlopen c"dlopen" dlmopen c"dlmopen" dlsym c"dlsym" dlvsym c"dlvsym"
     close_nocancel c"__close_nocancel" close_nocancel_nostatus c"__close_nocancel_nostatus" mq_close c"mq_close"
     write c"write" writev c"writev" write_nocancel c"__write_nocancel" pthread_create c"pthread_create"
     fork c"fork" Fork c"_Fork" vfork c"vfork" clone c"clone" system c"system" popen c"popen" daemon c"daemon" forkpty c"forkpty" wordexp c"wordexp"

@@ -37,6 +37,7 @@ mod hooks;
 #[cfg_attr(target_arch = "aarch64", path = "inline_aarch64.rs")]
 mod inline;
 mod known;
+mod lookups;
 mod membership;
 mod musl;
 mod originals;

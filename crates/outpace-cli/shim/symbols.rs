@@ -42,6 +42,19 @@ impl Object {
     pub(crate) fn start(&self, segment: &Segment) -> usize {
         self.address.wrapping_add(segment.address)
     }
+
+    /// How mmap(2) protects the segment of an address.
+    pub(crate) fn protection(&self, at: usize) -> Option<usize> {
+        const PT_LOAD: u32 = 1;
+        let mut segments = self.segments().iter();
+        let it = segments.find(|segment| {
+            segment.kind == PT_LOAD && at.wrapping_sub(self.start(segment)) < segment.size
+        })?;
+        // PF_X, PF_W and PF_R in the order of PROT_EXEC, PROT_WRITE and PROT_READ.
+        Some([(1, 4), (2, 2), (4, 1)].iter().fold(0, |sum, (flag, bit)| {
+            sum | if it.flags & flag != 0 { *bit } else { 0 }
+        }))
+    }
 }
 
 /// Calls the function with each object of the program, in the loader's order, until it says that it is enough.
@@ -130,17 +143,30 @@ impl Symbols {
 
     /// The function of that name, in its default version; null if there is none.
     pub(crate) fn find(&self, name: &CStr) -> *mut c_void {
-        const FUNCTION: u8 = 2;
-        self.find_kind(name, FUNCTION)
+        self.address_of(self.find_kind(name, Self::FUNCTION))
+    }
+
+    /// The place of the distance of that function from the object's address.
+    pub(crate) fn place(&self, name: &CStr) -> Option<usize> {
+        let symbol = self.find_kind(name, Self::FUNCTION)?;
+        Some((&raw const symbol.value).addr())
+    }
+
+    const FUNCTION: u8 = 2;
+
+    fn address_of(&self, symbol: Option<&Symbol>) -> *mut c_void {
+        symbol.map_or(ptr::null_mut(), |symbol| {
+            ptr::without_provenance_mut(self.address.wrapping_add(symbol.value))
+        })
     }
 
     /// The variable of that name in this object; the program may have a copy of its own.
     pub(crate) fn find_variable(&self, name: &CStr) -> *mut c_void {
         const OBJECT: u8 = 1;
-        self.find_kind(name, OBJECT)
+        self.address_of(self.find_kind(name, OBJECT))
     }
 
-    fn find_kind(&self, name: &CStr, kind: u8) -> *mut c_void {
+    fn find_kind(&self, name: &CStr, kind: u8) -> Option<&Symbol> {
         if self.is_gnu {
             self.find_by_gnu_hash(name, kind)
         } else {
@@ -148,12 +174,12 @@ impl Symbols {
         }
     }
 
-    /// The symbol's address, if its name and kind match and it is the default version.
+    /// The symbol, if its name and kind match and it is the default version.
     ///
     /// # Safety
     ///
     /// There is a symbol of that number.
-    unsafe fn symbol(&self, number: usize, name: &CStr, kind: u8) -> Option<*mut c_void> {
+    unsafe fn symbol(&self, number: usize, name: &CStr, kind: u8) -> Option<&Symbol> {
         const HIDDEN: u16 = 0x8000;
         // SAFETY: the caller's; names end with a NUL.
         unsafe {
@@ -162,11 +188,11 @@ impl Symbols {
                 && symbol.info & 0xf == kind
                 && CStr::from_ptr(self.names.add(symbol.name as usize)) == name
                 && (self.versions.is_null() || self.versions.add(number).read() & HIDDEN == 0);
-            is_it.then(|| ptr::without_provenance_mut(self.address.wrapping_add(symbol.value)))
+            is_it.then_some(symbol)
         }
     }
 
-    fn find_by_gnu_hash(&self, name: &CStr, kind: u8) -> *mut c_void {
+    fn find_by_gnu_hash(&self, name: &CStr, kind: u8) -> Option<&Symbol> {
         let wanted = gnu_hash(name.to_bytes());
         // SAFETY: the table is as the loader uses it: four words, words of 64 bits, buckets, and a hash for each symbol
         // from the first one on, the last of each bucket with its last bit set.
@@ -176,25 +202,25 @@ impl Symbols {
             let table = 4 + 2 * words;
             let mut number = word(table + wanted as usize % buckets.max(1)) as usize;
             if buckets == 0 || number < first {
-                return ptr::null_mut();
+                return None;
             }
             loop {
                 let hash = word(table + buckets + number - first);
                 let found = (hash | 1 == wanted | 1)
                     .then(|| self.symbol(number, name, kind))
                     .flatten();
-                if let Some(symbol) = found {
-                    return symbol;
+                if found.is_some() {
+                    return found;
                 }
                 if hash & 1 != 0 {
-                    return ptr::null_mut();
+                    return None;
                 }
                 number += 1;
             }
         }
     }
 
-    fn find_by_hash(&self, name: &CStr, kind: u8) -> *mut c_void {
+    fn find_by_hash(&self, name: &CStr, kind: u8) -> Option<&Symbol> {
         let hash = |hash: u32, byte: &u8| {
             let sum = (hash << 4).wrapping_add((*byte).into());
             (sum ^ (sum >> 28 << 4)) & 0x0fff_ffff
@@ -211,12 +237,13 @@ impl Symbols {
                 word(2 + wanted as usize % buckets)
             };
             while number != 0 {
-                if let Some(symbol) = self.symbol(number, name, kind) {
-                    return symbol;
+                let found = self.symbol(number, name, kind);
+                if found.is_some() {
+                    return found;
                 }
                 number = word(2 + buckets + number);
             }
         }
-        ptr::null_mut()
+        None
     }
 }

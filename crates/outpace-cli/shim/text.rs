@@ -43,6 +43,11 @@ fn replacements() -> Option<&'static Replacements> {
     unsafe { REPLACEMENTS.load(Ordering::Acquire).as_ref() }
 }
 
+/// The replacement of a function, by its [`Index`].
+pub(crate) fn replacement(index: usize) -> Option<Code> {
+    replacements()?.functions.get(index).copied().flatten()
+}
+
 /// The C library's code.
 struct TextSegment {
     start: usize,
@@ -449,8 +454,7 @@ unsafe fn redirect_at(at: usize, index: usize) -> bool {
         if index == Index::COUNT as usize {
             return (all.last_words)(at);
         }
-        let code = all.functions.get(index).copied().flatten();
-        code.is_some_and(|code| change(at, code))
+        replacement(index).is_some_and(|code| change(at, code))
     }
 }
 

@@ -51,7 +51,7 @@ const SHIM: &[&[&str]] = &[
     &["watch"],
     &["text"],
     &["family", "program"],
-    &["environment", "writes"],
+    &["environment", "lookups", "writes"],
     &["inline"],
     &["hooks"],
 ];

@@ -51,6 +51,7 @@ fn build_from(source: &str, name: &str, compiler: &str, options: &[&str]) -> Opt
         .args(options)
         .arg("-o")
         .args([&program, &source])
+        .arg("-ldl")
         .status();
     built
         .is_ok_and(|status| status.success())
@@ -850,6 +851,17 @@ fn a_thread_is_no_other_process_however_the_c_library_makes_it() {
     assert!(
         said.contains(&format!("shim: {bytes} bytes through memory")),
         "{bytes} written: {said}"
+    );
+}
+
+/// Foreign function interfaces look functions up in the C library itself.
+#[test]
+fn functions_that_are_found_by_a_handle_of_the_c_library_keep_the_order() {
+    let Some((writer, _)) = writers() else { return };
+    let shown = same(&[writer, "by handle"]);
+    assert_eq!(
+        shown.matches("name").count(),
+        shown.matches("handle\r\n").count()
     );
 }
 

@@ -1,5 +1,6 @@
 /* A program that writes to its terminal in every way that the shim has to keep right. Its first argument says which. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -811,6 +812,42 @@ static void traced(char **words) {
     }
 }
 
+/* Functions of the C library by a handle of it, as foreign function interfaces reach them, in turn with those by name. */
+#define BY_HANDLE(function) ((__typeof__(&function))dlsym(handle, #function))
+static void by_handle(void) {
+    void *handle = dlopen("libc.so.6", RTLD_LAZY);
+    if (!handle)
+        handle = dlopen(NULL, RTLD_LAZY);
+    char *words[] = {"echo", "by handle", NULL}, text[] = "handle\n";
+    struct iovec part = {text, sizeof text - 1};
+    int ends[2];
+    for (int i = 0; i < 40; i++) {
+        line(1, "name", i);
+        BY_HANDLE(write)(1, text, part.iov_len);
+        line(1, "name", i);
+        BY_HANDLE(writev)(1, &part, 1);
+        line(1, "name", i);
+        BY_HANDLE(syscall)(SYS_write, 1, text, part.iov_len);
+        line(1, "name", i);
+        pipe(ends);
+        write(ends[1], text, part.iov_len);
+        if (BY_HANDLE(splice)(ends[0], NULL, 1, NULL, part.iov_len, 0) < 0)
+            write(1, text, part.iov_len);
+        close(ends[0]);
+        close(ends[1]);
+        if (i % 10)
+            continue;
+        line(1, "name", i);
+        pid_t child;
+        BY_HANDLE(posix_spawn)(&child, "/bin/echo", NULL, NULL, words, environ);
+        waitpid(child, NULL, 0);
+        line(1, "name", i);
+        if (!fork())
+            BY_HANDLE(execve)("/bin/echo", words, environ);
+        wait(NULL);
+    }
+}
+
 int main(int count, char **words) {
     const char *what = count > 1 ? words[1] : "", *more = count > 2 ? words[2] : "";
     setvbuf(stdout, NULL, _IOLBF, 4096);
@@ -826,6 +863,7 @@ int main(int count, char **words) {
     else if (!strcmp(what, "signals")) signals();
     else if (!strcmp(what, "leaps")) { leaps = 1; signals(); }
     else if (!strcmp(what, "counted")) counted(more);
+    else if (!strcmp(what, "by handle")) by_handle();
     else if (!strcmp(what, "crowd")) crowd((char *)more, words[3]);
     else if (!strcmp(what, "held up")) held_up((char *)more, words[3]);
     else if (!strcmp(what, "follows")) follows((char *)more, atol(words[3]));
