@@ -67,20 +67,11 @@ impl Settings {
         literal
     }
 
-    /// The same, but only LF ends a line. An end of input typed in another mode would be read as a NUL when the terminal no longer
-    /// reads lines.
-    fn without_ends(&self) -> Self {
-        let mut settings = self.clone();
-        for end in [libc::VEOF, libc::VEOL, libc::VEOL2] {
-            settings.0.c_cc[end] = libc::_POSIX_VDISABLE;
-        }
-        settings
-    }
-
-    /// As [`without_ends`](Self::without_ends), but each key can be read at once.
+    /// The same, but each key can be read at once, and none is echoed: an end of input (Ctrl-D), which is not echoed otherwise, is an
+    /// ordinary key here.
     fn without_lines(&self) -> Self {
-        let mut settings = self.without_ends();
-        settings.0.c_lflag &= !libc::ICANON;
+        let mut settings = self.clone();
+        settings.0.c_lflag &= !(libc::ICANON | libc::ECHO | libc::ECHONL);
         settings.0.c_cc[libc::VMIN] = 1;
         settings.0.c_cc[libc::VTIME] = 0;
         settings
@@ -167,7 +158,6 @@ pub(super) fn undo(descriptor: impl AsFd, before: &Settings, made: &[Settings]) 
         return;
     };
     let on_the_way = [
-        before.without_ends(),
         before.without_lines(),
         before.literal_lines(),
         before.literal_but_for(now.0.c_cc[libc::VEOF]),
@@ -508,10 +498,11 @@ impl Terminal {
         }
         let before = Settings::of(&self.descriptor)?;
         tell(&before, &before.raw());
-        if before.is_canonical() && before.without_ends().apply(&self.descriptor).is_ok() {
+        if before.is_canonical() {
+            // This also waits for keys on their way, which the terminal sees with its own settings.
             seen = take_lines(&self.descriptor, &before);
             finished = seen.len();
-            // Reads the beginning of a line as well, and lines finished meanwhile.
+            // Reads the beginning of a line as well.
             let _ = before.without_lines().apply(&self.descriptor);
         }
         // Keys that a terminal holds when it begins to read lines become one line (n_tty(4)): keys typed from here on come after it.
@@ -521,12 +512,12 @@ impl Terminal {
             let read = rustix::io::read(&self.descriptor, &mut buffer).unwrap_or(0);
             seen.extend(buffer[..read].iter().copied().map(Some));
         }
-        // Typed after the first step, when the end of input was an ordinary key. In a line that was finished before, it was typed as an
-        // ordinary one (Ctrl-V Ctrl-D).
+        // Ends of input: those typed before, which are NUL when the terminal no longer reads lines, and those typed after. In a line
+        // that was finished before, the key stands for itself (Ctrl-V Ctrl-D).
         let end_of_input = before.0.c_cc[libc::VEOF];
         if before.is_canonical() && end_of_input != libc::_POSIX_VDISABLE {
             let later = seen[finished..].iter_mut();
-            let ends = later.filter(|key| **key == Some(end_of_input));
+            let ends = later.filter(|key| [Some(end_of_input), Some(0)].contains(key));
             ends.for_each(|key| *key = None);
         }
         match before.raw().apply(&self.descriptor) {
@@ -719,7 +710,6 @@ mod tests {
             let rest = before.while_the_rest_is_shown();
             let end_of_input = before.literal_but_for(1);
             for step in [
-                before.without_ends(),
                 before.without_lines(),
                 before.literal_lines(),
                 before.raw(),
