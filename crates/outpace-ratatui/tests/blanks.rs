@@ -274,3 +274,34 @@ fn rows_that_lines_stick_out_of_do_not_scroll() {
     assert!(!scrolls(200, closed));
     assert!(!scrolls(201, closed));
 }
+
+/// Nor is a row shifted below a line that comes, though the line goes on in it: the cell that the line sticks out into at first would take
+/// the pixel along. Found by the screenshots of ratatui-image's demo.
+#[test]
+fn a_row_below_a_line_that_comes_is_not_shifted() {
+    for (repeat, shifts) in [(Repeat::Ascii, false), (Repeat::Anything, true)] {
+        let wire = Wire::default();
+        let mut capabilities = Capabilities::full();
+        capabilities.repeat = repeat;
+        let options = Options::default().capabilities(capabilities);
+        let backend = OutpaceBackend::writer(wire.clone(), Size::new(80, 3), options).unwrap();
+        let mut terminal = Terminal::new(backend).unwrap();
+        terminal.clear().unwrap();
+        let mut draw = |line: &str| {
+            terminal
+                .draw(|frame| {
+                    let text: String = ('0'..'{').collect();
+                    let (start, end) = text.split_at(9);
+                    let buffer = frame.buffer_mut();
+                    buffer.set_string(9, 0, line, Style::new());
+                    buffer.set_string(0, 1, format!("{start}{line}{end}"), Style::new());
+                    buffer.set_string(9, 2, line, Style::new());
+                })
+                .unwrap();
+            String::from_utf8(wire.take()).unwrap()
+        };
+        assert!(!draw("").contains("\x1b[@"));
+        let bytes = draw("│");
+        assert_eq!(bytes.contains("\x1b[@"), shifts, "{bytes:?}");
+    }
+}

@@ -56,7 +56,7 @@ impl Cell {
     }
 
     /// As [`shows_in_right`](Self::shows_in_right), of a cell below.
-    fn shows_in_below(self, below: Self) -> bool {
+    pub(crate) fn shows_in_below(self, below: Self) -> bool {
         self.sticks_out_below() && !(below.lines() & UP != 0 && below.fg == self.fg)
     }
 }

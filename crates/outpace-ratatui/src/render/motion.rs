@@ -165,6 +165,14 @@ impl Renderer {
             .find_shift(self.shown.row(y), wanted.row(y), hint);
         let Some(shift) = found else { return hint };
         let Shift { from, to, by } = shift;
+        // What a line that has just been drawn above sticks out with would move with the cell below it.
+        if self.capabilities.have_overhangs() && y > 0 {
+            let above = &wanted.row(y - 1)[from..to];
+            let mut pairs = above.iter().zip(&self.shown.row(y)[from..to]);
+            if pairs.any(|(cell, below)| cell.shows_in_below(*below)) {
+                return 0;
+            }
+        }
         let distance = by.unsigned_abs() as usize;
         let inner = to < usize::from(wanted.width());
         self.destructive = true;
