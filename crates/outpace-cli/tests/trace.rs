@@ -976,7 +976,9 @@ fn a_profile_of_samples_has_a_marker_for_a_write_that_waits() {
 fn a_profile_of_a_silent_program_loads() {
     let file = scratch("empty.json");
     let output = run(&["--profile", file.to_str().unwrap(), "--", "sh", "-c", ":"]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report = text(&output.stderr);
+    assert!(output.status.success(), "{report}");
+    assert!(report.contains("with --exact all"), "{report}");
     profiler::assert_well_formed(&json(&file));
 }
 

@@ -66,8 +66,8 @@ pub(crate) struct Trace {
 
     /// Write a profile for the Firefox Profiler (profiler.firefox.com) to this file
     ///
-    /// A track for each stream with a marker for each write, byte counters, and call stacks where perf
-    /// is installed and allowed.
+    /// A track for each stream, with a marker for each write that was seen to wait, or, with --exact, for
+    /// each write and counters of bytes; and call stacks where perf is installed and allowed.
     #[arg(long, value_name = "FILE", value_parser = output::file())]
     profile: Option<PathBuf>,
 
@@ -99,7 +99,11 @@ impl Action for Trace {
             Timeline::default()
         };
         interrupts::install();
-        let findings = self.observe(timeline)?;
+        let mut findings = self.observe(timeline)?;
+        if self.profile.is_some() && !self.exact {
+            let note = "the profile shows only writes that were seen to wait; with --exact all";
+            findings.run.notes.push(note.to_owned());
+        }
         let verdict = Verdict::on(&findings);
         if let (Some(file), Some(path)) = (json, &self.json) {
             store(file, path, &json::value(&findings, &verdict))?;
@@ -161,6 +165,9 @@ impl Trace {
     fn cannot_start(&self, error: &io::Error) -> Failure {
         match (self.pid, self.command.first()) {
             (None, Some(program)) => Failure::cannot_start(program, error),
+            (Some(process), _) if procfs::name(process).is_none() => {
+                Failure::failed(format!("process {process}"), "ended before it could be watched")
+            }
             (process, _) => Failure::failed(format!("process {}", process.unwrap_or(0)), error)
                 .remedy("trace it as the user it belongs to, or as root; only one tracer may be attached"),
         }

@@ -450,6 +450,10 @@ impl Watched {
             let descriptor = self.identify(write.descriptor);
             let seen = self.seen.entry(descriptor).or_default();
             seen.peeked += 1;
+            if write.result < 0 {
+                seen.tally.errors += 1;
+                continue;
+            }
             // Without a length in the arguments, the result gives the size.
             let written = u64::try_from(write.result).ok();
             if let Some(size) = write.asked.or(written.filter(|&written| written > 0)) {

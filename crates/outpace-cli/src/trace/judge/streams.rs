@@ -194,7 +194,7 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
     match stream.calls {
         0 => Buffering::Nothing,
         1..ENOUGH => Buffering::TooFew,
-        _ if stream.descriptors == Descriptors::Any => Buffering::Unknown,
+        _ if stream.descriptors == Descriptors::Any || stream.hardly_writes() => Buffering::Unknown,
         _ if mean < SMALL_WRITES && language.prints_unbuffered() => Buffering::Unbuffered,
         _ if mean < SMALL_WRITES => Buffering::Small,
         _ => sums.unwrap_or_default(),

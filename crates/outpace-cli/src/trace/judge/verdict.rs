@@ -116,6 +116,13 @@ impl Verdict {
                      `outpace trace` without --exact.",
                 );
             }
+            Some(worst) if worst.hardly_writes() && matches!(run.mode, Mode::Sampled { .. }) => {
+                verdict.limit = Limit::Unknown;
+                verdict.say(
+                    "No verdict: most of the write calls that were seen failed, and the kernel counts those, too; --exact tells \
+                     them apart.",
+                );
+            }
             Some(worst) => verdict.explain(findings, worst),
             None => verdict.say(match run.tree {
                 Some(tree) if tree.write_calls > 0 => {
@@ -153,7 +160,11 @@ impl Verdict {
         let percent = |part: f64| format!("{:.0} %", 100.0 * part);
         let (now, all) = (duration(self.now_ns as f64), percent(self.share));
         if self.limit == Limit::Nothing {
-            let mut answer = "Output is not the problem";
+            let mut answer = if self.share < WORTH_IT {
+                "Output is not the problem"
+            } else {
+                "Nothing to gain"
+            };
             let awaited = worst.target.kind.awaited();
             let keeps_up = format!(", but the writes are large and the {awaited} keeps up.");
             let hidden =
@@ -185,10 +196,10 @@ impl Verdict {
             other => format!("writing took {all} of {now}, and to {name} {other}"),
         };
         let [blocks, reader] = self.gains();
-        let part = if blocks.max(reader) < SMALL {
-            "a small part of the time"
-        } else {
-            "the problem"
+        let part = match [of_worst, blocks.max(reader)].map(|part| part < SMALL) {
+            [true, true] => "a small part of the time",
+            [false, false] => "the problem",
+            _ => "a part of the problem",
         };
         let awaited = worst.target.kind.awaited();
         // The shown percentages must add up.
@@ -212,7 +223,9 @@ impl Verdict {
             let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
             let synced = ["", ", and calls that wait until the device has them"];
             let synced = synced[usize::from(worst.is_synced())];
-            format!("The limit is the number of system calls: {calls} writes of {size} bytes on average{synced}.")
+            let is_sure = self.blocks_save_ns.low >= NAMED * self.now_ns as f64;
+            let is = ["may be", "is"][usize::from(is_sure)];
+            format!("The limit {is} the number of system calls: {calls} writes of {size} bytes on average{synced}.")
         });
         self.suggest(worst);
         self.explain_now(findings);
@@ -247,17 +260,20 @@ impl Verdict {
             let language = worst.language.name();
             // On a pipe `run` spares the calls of programs that print by the C library.
             let is_spared = kind == Kind::Terminal || (kind == Kind::Pipe && language == "C");
-            let or_run = match is_spared {
+            let more = match worst.descriptors {
                 _ if worst.is_synced() => ", and fsync once for many",
-                true => ", or run it as `outpace run -- CMD…`",
-                false => "",
+                Descriptors::One(3..) => {
+                    ": a larger buffer for that file, and no line buffering, autoflush or flush a line"
+                }
+                _ if is_spared => ", or run it as `outpace run -- CMD…`",
+                _ => "",
             };
             let is_more = self.blocks_save_ns.likely > self.share * self.now_ns as f64;
             let around = ["", ", in the calls and around them"][usize::from(is_more)];
             let saved = range(self.blocks_save_ns);
             (
                 format!("Block buffering would save {saved}{around}."),
-                remedy.unwrap_or_else(|| format!("{language}: let it write larger blocks{or_run}")),
+                remedy.unwrap_or_else(|| format!("{language}: let it write larger blocks{more}")),
             )
         });
         let reader = (reader_gain >= NAMED).then(|| {
@@ -385,6 +401,46 @@ mod tests {
     }
 
     #[test]
+    fn what_helps_stdout_is_not_named_for_a_file_of_the_programs_own() {
+        let file = Stream {
+            descriptors: Descriptors::One(3),
+            ..stream(100_000, 80 * MS, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![file]);
+        assert!(
+            verdict.remedies[0].contains("a larger buffer for that file"),
+            "{verdict:?}"
+        );
+    }
+
+    #[test]
+    fn the_problem_is_one_whose_share_and_whose_gain_are_large() {
+        let first = |in_kernel_ns, own_ns| {
+            let mut stream = stream(100_000, in_kernel_ns, 0);
+            stream.own_ns = Interval::between(own_ns, own_ns);
+            verdict(SAMPLED, 100 * MS, vec![stream]).sentences.remove(0)
+        };
+        assert!(first(80 * MS, 0.0).starts_with("Output is the problem: "));
+        assert!(first(15 * MS, 0.0).starts_with("Output is a small part of the time: "));
+        let more_around_them = first(22 * MS, 60.0 * MS as f64);
+        assert!(
+            more_around_them.starts_with("Output is a part of the problem: "),
+            "{more_around_them}"
+        );
+    }
+
+    #[test]
+    fn writes_that_fail_have_no_verdict() {
+        let mut again = stream(100_000, 80 * MS, 0);
+        again.tally.errors = 20;
+        again.tally.sample(3000, Some(true));
+        let verdict = verdict(SAMPLED, 100 * MS, vec![again]);
+        assert_eq!(verdict.limit, Limit::Unknown);
+        assert!(verdict.sentences[0].contains("failed"), "{verdict:?}");
+        assert!(verdict.remedies.is_empty());
+    }
+
+    #[test]
     fn run_is_named_where_it_spares_calls() {
         let remedy = |language, kind| {
             let printed = Stream {
@@ -442,7 +498,7 @@ mod tests {
         let verdict = verdict(SAMPLED, 100 * MS, vec![blocks]);
         assert_eq!(verdict.limit, Limit::Nothing);
         assert!(
-            verdict.sentences[0].starts_with("Output is not the problem: writing took 36 %"),
+            verdict.sentences[0].starts_with("Nothing to gain: writing took 36 %"),
             "{verdict:?}"
         );
         assert!(verdict.remedies.is_empty());

@@ -102,6 +102,11 @@ impl Stream {
         self.syncing_ns * 2 > self.writing_ns()
     }
 
+    /// Whether most of the calls that were seen failed.
+    pub(crate) fn hardly_writes(&self) -> bool {
+        self.tally.errors > self.tally.sizes.count()
+    }
+
     pub(crate) fn mean_size(&self) -> u64 {
         self.bytes / self.calls.max(1)
     }

@@ -7,7 +7,7 @@ use super::tally::Buffering;
 use super::target::Kind;
 use crate::platform::procfs;
 use memchr::memmem;
-use object::{Object, ObjectSection, ObjectSymbol, ReadCache};
+use object::{Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
@@ -68,7 +68,7 @@ impl Language {
         let arguments = procfs::arguments(process);
         match Self::of_interpreter(name.unwrap_or_default(), &arguments) {
             Some(Self::PYTHON) => python(process),
-            Some(Self("Java")) if runs_no_java(&arguments) => Self::UNRECOGNISED,
+            Some(Self("Java")) if runs_no_java(process, &arguments) => Self::UNRECOGNISED,
             Some(language) => language,
             None if name == Some("busybox") => Self::of_applet(&arguments),
             None => match Self::of_binary(executable) {
@@ -241,13 +241,12 @@ fn python(process: i32) -> Language {
     // Options of one letter may stand together, and end where the script or `-c` or `-m` begins.
     let arguments = procfs::arguments(process);
     let options = arguments.iter().skip(1);
-    let mut options = options.take_while(|word| word.starts_with('-') && !word.starts_with("--"));
-    if options.any(|word| {
-        let mut parts = word[1..].split(['c', 'm', 'W', 'X']);
-        parts.next().is_some_and(|options| options.contains('u'))
-    }) {
+    let options = options.take_while(|word| word.starts_with('-') && !word.starts_with("--"));
+    let letters = options.filter_map(|word| word[1..].split(['c', 'm', 'W', 'X']).next());
+    let letters: String = letters.collect();
+    if letters.contains('u') {
         Language("Python with -u")
-    } else if procfs::environment(process).iter().any(is_set) {
+    } else if !letters.contains(['E', 'I']) && procfs::environment(process).iter().any(is_set) {
         Language("Python with PYTHONUNBUFFERED")
     } else {
         Language::PYTHON
@@ -263,11 +262,25 @@ const FEWEST_OF_HOSTS: usize = 100;
 /// Where the system's own programs are.
 const SYSTEM: &str = "/usr/bin /usr/sbin /usr/lib /usr/libexec /bin /sbin";
 
-/// Whether the words of a Java virtual machine name another language that it runs.
-fn runs_no_java(arguments: &[String]) -> bool {
-    const OTHERS: [&str; 6] = ["clojure", "groovy", "jruby", "jython", "kotlin", "scala"];
-    let words = arguments.join(" ").to_ascii_lowercase();
-    OTHERS.iter().any(|other| words.contains(other))
+/// Whether the words of a Java virtual machine, or the names in an archive that it runs, name another language.
+fn runs_no_java(process: i32, arguments: &[String]) -> bool {
+    let mut texts = arguments.join(" ").to_ascii_lowercase().into_bytes();
+    for archive in arguments.iter().flat_map(|word| word.split(':')) {
+        if archive.ends_with(".jar") {
+            texts.extend(names_in(process, archive).unwrap_or_default());
+        }
+    }
+    let mut others = "clojure groovy jruby jython kotlin scala".split(' ');
+    others.any(|other| contains(&texts, other))
+}
+
+/// The end of an archive, where the names of its files are.
+fn names_in(process: i32, archive: &str) -> Option<Vec<u8>> {
+    let path = PathBuf::from(format!("/proc/{process}/cwd")).join(archive);
+    let file = &ReadCache::new(File::open(path).ok()?);
+    let size = file.len().ok()?;
+    let from = size.saturating_sub(1 << 18);
+    Some(file.read_bytes_at(from, size - from).ok()?.to_vec())
 }
 
 /// Whether a program was given a script: then it may be the interpreter of a language that is not known here.
@@ -331,11 +344,31 @@ mod tests {
     #[test]
     fn a_virtual_machine_that_runs_another_language_does_not_run_java() {
         let words = |line: &str| -> Vec<String> { line.split(' ').map(str::to_owned).collect() };
-        assert!(!runs_no_java(&words("java -cp out Println 200000")));
-        assert!(runs_no_java(&words(
-            "java -cp groovy-4.0.24.jar groovy.ui.GroovyMain x"
-        )));
-        assert!(runs_no_java(&words("java -cp scala-library.jar:. Main")));
+        assert!(!runs_no_java(0, &words("java -cp out Println 200000")));
+        assert!(runs_no_java(
+            0,
+            &words("java -cp groovy-4.0.24.jar groovy.ui.GroovyMain x")
+        ));
+        assert!(runs_no_java(0, &words("java -cp scala-library.jar:. Main")));
+    }
+
+    #[test]
+    fn an_archive_of_another_language_is_not_javas() {
+        let archive = std::env::temp_dir().join(format!("outpace-{}.jar", std::process::id()));
+        let words = [
+            "java".to_owned(),
+            "-jar".to_owned(),
+            archive.display().to_string(),
+        ];
+        for (names, is_java) in [
+            ("Main.class", true),
+            ("MainKt.class kotlin/Unit.class", false),
+        ] {
+            // The names come after the files.
+            std::fs::write(&archive, [&[0; 1 << 19], names.as_bytes()].concat()).unwrap();
+            assert_eq!(runs_no_java(0, &words), !is_java, "{names}");
+        }
+        std::fs::remove_file(archive).unwrap();
     }
 
     #[test]

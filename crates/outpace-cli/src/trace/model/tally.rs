@@ -142,12 +142,17 @@ impl CallTally {
         if self.tails_seen < FEWEST {
             return Buffering::Small;
         }
-        if self.line_ends as f64 >= self.tails_seen as f64 * NEARLY_ALL {
+        if self.end_lines() {
             // Where line ends are several writes apart, the unseen writes between them may be fragments.
             [Buffering::Line, Buffering::Small][usize::from(self.stride > 1)]
         } else {
             Buffering::Unbuffered
         }
+    }
+
+    /// Whether nearly all of the writes end lines, as far as that was seen.
+    fn end_lines(&self) -> bool {
+        self.tails_seen >= FEWEST && self.line_ends as f64 >= self.tails_seen as f64 * NEARLY_ALL
     }
 
     /// A buffer that is written when full shows as writes of its size (C's stdio splits a message at
@@ -156,15 +161,12 @@ impl CallTally {
         let (favourite, share) = self.favourite()?;
         if writes >= 3 && favourite >= SMALLEST_BLOCK && share >= 0.5 {
             let capacity = customary(favourite);
-            return Some(match capacity.abs_diff(favourite) {
-                1..=APPENDED => Buffering::Block {
-                    capacity,
-                    exact: false,
-                },
-                _ => Buffering::Block {
-                    capacity: favourite,
-                    exact: true,
-                },
+            let is_near = (1..=APPENDED).contains(&capacity.abs_diff(favourite));
+            // Whole lines of a size that no buffer has are messages.
+            let is_message = capacity.abs_diff(favourite) > APPENDED && self.end_lines();
+            return (!is_message).then_some(Buffering::Block {
+                capacity: if is_near { capacity } else { favourite },
+                exact: !is_near,
             });
         }
         let largest = *self.exact_sizes.last_key_value()?.0;
@@ -258,7 +260,7 @@ impl Buffering {
                 "small writes",
                 "small writes; whether each is a line could not be seen",
             ),
-            Self::Large => ("large writes", "large writes of varying size"),
+            Self::Large => ("large writes", "large writes, of no buffer's size"),
             Self::TooFew => (
                 "too few writes",
                 "too few writes to tell how it is buffered",
@@ -369,6 +371,20 @@ mod tests {
             90_112, 90_112, 90_112, 96_608, 98_304, 98_304, 98_304, 40_704,
         ];
         assert_eq!(of(sizes, Some(true)), Buffering::Large);
+    }
+
+    #[test]
+    fn frames_of_one_size_that_end_lines_are_no_blocks() {
+        let frames = |size| vec![size; 100];
+        assert_eq!(of(frames(2000), Some(true)), Buffering::Large);
+        for (size, exact) in [(2000, true), (4096, true), (1030, false)] {
+            let ends = (size != 2000).then_some(true);
+            let found = of(frames(size), ends);
+            assert!(
+                matches!(found, Buffering::Block { exact: is, .. } if is == exact),
+                "{found:?}"
+            );
+        }
     }
 
     #[test]

@@ -199,8 +199,10 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     }
     let tally = &stream.tally;
     if tally.errors + tally.partial > 0 {
-        let [errors, partial] = [tally.errors, tally.partial].map(grouped);
-        page.faint(2, &format!("{errors} calls failed, {partial} wrote a part"));
+        let (errors, partial) = (counted(tally.errors, "call"), grouped(tally.partial));
+        let of = ["", "of those seen, "][usize::from(matches!(mode, Mode::Sampled { .. }))];
+        let failed = format!("{of}{errors} failed, {partial} wrote a part");
+        page.faint(2, &failed);
     }
     let took = time(stream.writing_ns(), NO_TIME);
     let (waiting, awaited) = (

@@ -89,6 +89,7 @@ pub(crate) fn run(
 
 /// Traces a process that is running already, until it ends or the user interrupts.
 pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
+    procfs::name(root).ok_or(io::ErrorKind::NotFound)?;
     let mut tracer = Tracer::new(root, ledger, false);
     for thread in procfs::threads(root) {
         sys::seize(thread, OPTIONS)?;
