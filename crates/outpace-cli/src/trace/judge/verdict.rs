@@ -160,10 +160,9 @@ impl Verdict {
         let percent = |part: f64| format!("{:.0} %", 100.0 * part);
         let (now, all) = (duration(self.now_ns as f64), percent(self.share));
         if self.limit == Limit::Nothing {
-            let mut answer = if self.share < WORTH_IT {
-                "Output is not the problem"
-            } else {
-                "Nothing to gain"
+            let mut answer = match self.share {
+                ..SMALL => "Output is not the problem",
+                _ => "Nothing to gain",
             };
             let awaited = worst.target.kind.awaited();
             let keeps_up = format!(", but the writes are large and the {awaited} keeps up.");
