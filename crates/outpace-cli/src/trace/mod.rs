@@ -93,11 +93,8 @@ impl Action for Trace {
         // Opens them before the program runs: a wrong name must not cost a run.
         let json = self.json.as_deref().map(output::create).transpose()?;
         let profile = self.profile.as_deref().map(output::create).transpose()?;
-        let timeline = if profile.is_some() {
-            Timeline::recording(MOST_SPANS)
-        } else {
-            Timeline::default()
-        };
+        let timeline = profile.as_ref().map(|_| Timeline::recording(MOST_SPANS));
+        let timeline = timeline.unwrap_or_default();
         interrupts::install();
         let mut findings = self.observe(timeline)?;
         if self.profile.is_some() && !self.exact {

@@ -116,11 +116,8 @@ impl Watcher {
             if self.launched && std::mem::take(&mut self.child_ended) {
                 ending = self.reap()?;
             }
-            let over = if self.launched {
-                ending.is_some()
-            } else {
-                !self.alive.contains_key(&self.root)
-            };
+            let is_gone = !self.alive.contains_key(&self.root);
+            let over = [is_gone, ending.is_some()][usize::from(self.launched)];
             let signal = interrupts::take();
             if over || (!self.launched && signal.is_some()) {
                 break;

@@ -277,10 +277,7 @@ mod tests {
         let blocks = Stream {
             calls: 1000,
             bytes: 8_000_000,
-            buffering: Buffering::Block {
-                capacity: 8192,
-                exact: true,
-            },
+            buffering: Buffering::Block { capacity: 8192 },
             ..lines(Language::C, 25.0, 90.0)
         };
         let saved = saved_by_blocks(&blocks);

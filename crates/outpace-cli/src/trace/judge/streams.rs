@@ -206,7 +206,7 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
 fn in_language(buffering: Buffering, language: Language) -> Buffering {
     match buffering {
         Buffering::Line | Buffering::Small if language.prints_unbuffered() => Buffering::Unbuffered,
-        Buffering::Block { capacity, .. }
+        Buffering::Block { capacity }
             if language.prints_unbuffered() && !capacity.is_power_of_two() =>
         {
             Buffering::Large
@@ -259,11 +259,7 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
 
 /// The time in long calls beyond that of a call that has not slept.
 fn long_ns(entry: &LedgerEntry, mode: Mode) -> u64 {
-    let shortest_ns = if mode == Mode::Ptrace {
-        STOPPED_WAIT_NS
-    } else {
-        WAIT_NS
-    };
+    let shortest_ns = [WAIT_NS, STOPPED_WAIT_NS][usize::from(mode == Mode::Ptrace)];
     entry.tally.durations_ns.excess(shortest_ns)
 }
 
@@ -286,10 +282,7 @@ fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -
         Kind::Unknown => !is_of_root(entry, run),
         _ => false,
     };
-    if is_no_wait {
-        return 0;
-    }
-    asleep_ns(entry, long_ns(entry, run.mode), run)
+    u64::from(!is_no_wait) * asleep_ns(entry, long_ns(entry, run.mode), run)
 }
 
 fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
@@ -301,12 +294,8 @@ fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
         return Interval::between(0.0, measured_ns.min(most_ns));
     }
     let inside_ns = calls as f64 * run.inside_ns;
-    Interval {
-        low: measured_ns - INSIDE.1 * inside_ns,
-        likely: measured_ns - inside_ns,
-        high: measured_ns - INSIDE.0 * inside_ns,
-    }
-    .within(0.0, measured_ns)
+    let without = |part: f64| measured_ns - part * inside_ns;
+    Interval::of([INSIDE.1, 1.0, INSIDE.0].map(without)).within(0.0, measured_ns)
 }
 
 #[cfg(test)]
@@ -456,18 +445,9 @@ mod tests {
         };
         assert_eq!(
             of(560, 559 * 4096 + 17),
-            Buffering::Block {
-                capacity: 4096,
-                exact: false
-            }
+            Buffering::Block { capacity: 4096 }
         );
-        assert_eq!(
-            of(280, 280 * 8188),
-            Buffering::Block {
-                capacity: 8192,
-                exact: false
-            }
-        );
+        assert_eq!(of(280, 280 * 8188), Buffering::Block { capacity: 8192 });
         assert_eq!(of(20_000, 240_000), Buffering::Small);
         assert_eq!(of(1000, 5_000_000), Buffering::Unknown);
         assert_eq!(of(7, 7 * 4096), Buffering::TooFew);

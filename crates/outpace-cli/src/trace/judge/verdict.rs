@@ -84,11 +84,7 @@ impl Verdict {
             share: writing_ns as f64 / now,
             now_ns,
             blocks_save_ns,
-            fast_reader_saves_ns: Interval {
-                low: WAITED * waiting,
-                likely: waiting,
-                high: waiting,
-            },
+            fast_reader_saves_ns: Interval::of([WAITED * waiting, waiting, waiting]),
             sentences: Vec::new(),
             remedies: Vec::new(),
         };
@@ -119,8 +115,7 @@ impl Verdict {
             Some(worst) if worst.hardly_writes() && matches!(run.mode, Mode::Sampled { .. }) => {
                 verdict.limit = Limit::Unknown;
                 verdict.say(
-                    "No verdict: most of the write calls that were seen failed, and the kernel counts those, too; --exact tells \
-                     them apart.",
+                    "No verdict: most write calls that were seen failed; --exact tells them apart.",
                 );
             }
             Some(worst) => verdict.explain(findings, worst),
@@ -160,10 +155,8 @@ impl Verdict {
         let percent = |part: f64| format!("{:.0} %", 100.0 * part);
         let (now, all) = (duration(self.now_ns as f64), percent(self.share));
         if self.limit == Limit::Nothing {
-            let mut answer = match self.share {
-                ..SMALL => "Output is not the problem",
-                _ => "Nothing to gain",
-            };
+            let answers = ["Nothing to gain", "Output is not the problem"];
+            let mut answer = answers[usize::from(self.share < SMALL)];
             let awaited = worst.target.kind.awaited();
             let keeps_up = format!(", but the writes are large and the {awaited} keeps up.");
             let hidden =
@@ -252,10 +245,9 @@ impl Verdict {
         let blocks = (worst.could_be_larger() && blocks_gain >= NAMED).then(|| {
             let known = worst.language.remedy_for_calls(worst.buffering, kind);
             // The known remedies are for stdout, and for writes alone.
-            let remedy = known.filter(|_| {
-                !matches!(worst.descriptors, Descriptors::One(other) if other != 1)
-                    && !worst.is_synced()
-            });
+            let is_stdout =
+                !matches!(worst.descriptors, Descriptors::Any | Descriptors::One(..=0 | 2..));
+            let remedy = known.filter(|_| is_stdout && !worst.is_synced());
             let language = worst.language.name();
             // On a pipe `run` spares the calls of programs that print by the C library.
             let is_spared = kind == Kind::Terminal || (kind == Kind::Pipe && language == "C");
@@ -488,10 +480,7 @@ mod tests {
     fn blocks_have_nothing_to_gain() {
         let blocks = Stream {
             bytes: 8191 * 11_950,
-            buffering: Buffering::Block {
-                capacity: 8192,
-                exact: false,
-            },
+            buffering: Buffering::Block { capacity: 8192 },
             ..stream(11_950, 36 * MS, 0)
         };
         let verdict = verdict(SAMPLED, 100 * MS, vec![blocks]);
@@ -582,10 +571,7 @@ mod tests {
     fn of_blocks_only_a_slow_reader_is_the_limit() {
         let blocks = |waiting_ns| Stream {
             bytes: 65_536 * 100,
-            buffering: Buffering::Block {
-                capacity: 65_536,
-                exact: true,
-            },
+            buffering: Buffering::Block { capacity: 65_536 },
             ..stream(100, 2 * MS, waiting_ns)
         };
         let limit = |waiting_ns| verdict(SAMPLED, 100 * MS, vec![blocks(waiting_ns)]).limit;

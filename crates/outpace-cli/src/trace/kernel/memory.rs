@@ -9,14 +9,12 @@ use std::fs::File;
 /// The bytes at `address` in another process, when all of them can be read.
 fn peek<const N: usize>(process: i32, address: u64) -> Option<[u8; N]> {
     let mut bytes = [0_u8; N];
-    let local = libc::iovec {
-        iov_base: bytes.as_mut_ptr().cast(),
+    let vector = |iov_base| libc::iovec {
+        iov_base,
         iov_len: N,
     };
-    let remote = libc::iovec {
-        iov_base: usize::try_from(address).ok()? as *mut _,
-        iov_len: N,
-    };
+    let local = vector(bytes.as_mut_ptr().cast());
+    let remote = vector(usize::try_from(address).ok()? as *mut _);
     // SAFETY: `local` is memory of ours for the call; the kernel checks the other process's.
     let read =
         unsafe { libc::process_vm_readv(process, &raw const local, 1, &raw const remote, 1, 0) };
@@ -38,9 +36,8 @@ pub(crate) fn begun(
         Payload::Vector if length <= LONGEST_VECTOR => {
             let entries: Option<Vec<_>> = (0..length).map(|n| entry(process, at, n)).collect();
             let lengths = entries.iter().flatten().map(|entry| entry.1);
-            call.asked = entries
-                .as_ref()
-                .map(|_| lengths.fold(0, u64::saturating_add));
+            let asked = lengths.fold(0, u64::saturating_add);
+            call.asked = entries.as_ref().map(|_| asked);
             entries.into_iter().flatten().rfind(|entry| entry.1 > 0)
         }
         _ => None,

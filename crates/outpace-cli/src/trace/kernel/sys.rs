@@ -122,20 +122,14 @@ const PTRACE_SYSCALL_INFO_SECCOMP: u8 = 3;
 /// Where a thread is stopped, by `PTRACE_GET_SYSCALL_INFO`.
 pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
     let mut info = CallInfo::default();
-    ptrace(
-        PTRACE_GET_SYSCALL_INFO,
-        thread,
-        size_of_val(&info),
-        (&raw mut info) as usize,
-    )?;
+    let info_at = (&raw mut info) as usize;
+    ptrace(PTRACE_GET_SYSCALL_INFO, thread, size_of_val(&info), info_at)?;
+    let (number, arguments) = (info.number as i64, info.arguments);
     Ok(match info.op {
-        PTRACE_SYSCALL_INFO_ENTRY | PTRACE_SYSCALL_INFO_SECCOMP => AtCall::Entry {
-            number: info.number as i64,
-            arguments: info.arguments,
-        },
-        PTRACE_SYSCALL_INFO_EXIT => AtCall::Exit {
-            result: info.number as i64,
-        },
+        PTRACE_SYSCALL_INFO_ENTRY | PTRACE_SYSCALL_INFO_SECCOMP => {
+            AtCall::Entry { number, arguments }
+        }
+        PTRACE_SYSCALL_INFO_EXIT => AtCall::Exit { result: number },
         _ => AtCall::No,
     })
 }
@@ -178,17 +172,9 @@ fn install_filter(filter: &[libc::sock_filter]) -> io::Result<()> {
         len: filter.len() as u16,
         filter: filter.as_ptr().cast_mut(),
     };
+    let (option, mode) = (libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER);
     // SAFETY: the program outlives the call, and the kernel copies and checks it.
-    let install = || unsafe {
-        check(
-            libc::prctl(
-                libc::PR_SET_SECCOMP,
-                libc::SECCOMP_MODE_FILTER,
-                &raw const program,
-            )
-            .into(),
-        )
-    };
+    let install = || check(unsafe { libc::prctl(option, mode, &raw const program) }.into());
     if install().is_err() {
         // Without privileges a filter demands that no later exec gains any.
         // SAFETY: no memory is involved.

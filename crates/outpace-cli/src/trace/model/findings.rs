@@ -114,12 +114,15 @@ impl Stream {
     /// Whether a program that follows the advice for its language would write it in larger blocks: it is written in messages,
     /// or in small writes that are not known to be blocks.
     pub(crate) fn could_be_larger(&self) -> bool {
-        let is_unknown = matches!(self.buffering, Buffering::Unknown | Buffering::TooFew)
-            && !matches!(self.descriptors, Descriptors::Any);
-        let in_small_blocks = matches!(self.buffering, Buffering::Block { capacity, .. } if capacity <= LEAST_MEAN_OF_BLOCKS);
-        self.buffering.is_fine_grained()
-            || in_small_blocks
-            || (is_unknown && self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS)
+        let is_small = self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS;
+        match self.buffering {
+            Buffering::Unknown | Buffering::TooFew => {
+                is_small && self.descriptors != Descriptors::Any
+            }
+            Buffering::Large => is_small,
+            Buffering::Block { capacity } => capacity <= LEAST_MEAN_OF_BLOCKS,
+            other => other.is_fine_grained(),
+        }
     }
 
     /// Whether it may be made of many messages: the runtime of Node.js joins those that a full pipe does not take.

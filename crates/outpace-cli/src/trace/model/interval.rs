@@ -15,14 +15,14 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
+    pub(crate) fn of([low, likely, high]: [f64; 3]) -> Self {
+        Self { low, likely, high }
+    }
+
     /// Only the bounds are known.
     pub(crate) fn between(low: f64, high: f64) -> Self {
         debug_assert!(low <= high, "{low} to {high}");
-        Self {
-            low,
-            likely: low.midpoint(high),
-            high,
-        }
+        Self::of([low, low.midpoint(high), high])
     }
 
     /// The same with another most likely value: this part of the way from the low to the high one.
@@ -34,11 +34,7 @@ impl Interval {
     /// Clamps all three to bounds that hold as well.
     pub(crate) fn within(self, low: f64, high: f64) -> Self {
         let bound = |value: f64| value.max(low).min(high.max(low));
-        Self {
-            low: bound(self.low),
-            likely: bound(self.likely),
-            high: bound(self.high),
-        }
+        Self::of([self.low, self.likely, self.high].map(bound))
     }
 
     /// The sum of quantities with independent errors, which add up by their squares.
@@ -54,11 +50,7 @@ impl Interval {
 
     /// The rest of a known quantity without this one.
     pub(crate) fn taken_from(self, whole: f64) -> Self {
-        Self {
-            low: whole - self.high,
-            likely: whole - self.likely,
-            high: whole - self.low,
-        }
+        Self::of([self.high, self.likely, self.low].map(|part| whole - part))
     }
 }
 

@@ -160,14 +160,11 @@ impl Language {
     /// The cost of write calls in the program's own code, less what the remedy itself costs there: at least and at most, in parts of
     /// their time in the kernel.
     pub(crate) fn around_calls(self, kind: Kind) -> (f64, f64) {
-        let figures = self
-            .column(kind, 3)
-            .and_then(|figures| figures.split_once(' '));
+        let figures = self.column(kind, 3);
+        let figures = figures.and_then(|figures| figures.split_once(' '));
         let (least, most) = figures.unwrap_or(AROUND_CALLS);
-        (
-            least.parse().unwrap_or_default(),
-            most.parse().unwrap_or_default(),
-        )
+        let parsed = |figure: &str| figure.parse().unwrap_or_default();
+        (parsed(least), parsed(most))
     }
 
     /// The remedy for a stream with many small calls; `None` where no remedy is known to help on this kind of
@@ -234,10 +231,7 @@ fn has_stdbuf(process: i32) -> bool {
 
 /// Python, with the option or variable that makes it write every message at once.
 fn python(process: i32) -> Language {
-    let is_set = |word: &String| {
-        word.strip_prefix("PYTHONUNBUFFERED=")
-            .is_some_and(|value| !value.is_empty())
-    };
+    let is_set = |word: &String| word.starts_with("PYTHONUNBUFFERED=") && !word.ends_with('=');
     // Options of one letter may stand together, and end where the script or `-c` or `-m` begins.
     let arguments = procfs::arguments(process);
     let options = arguments.iter().skip(1);
@@ -461,10 +455,7 @@ mod tests {
     #[test]
     fn a_buffer_that_is_there_is_not_advised_again() {
         let remedy = |buffering| Language("Lua").remedy_for_calls(buffering, Kind::Terminal);
-        let blocks = Buffering::Block {
-            capacity: 1024,
-            exact: true,
-        };
+        let blocks = Buffering::Block { capacity: 1024 };
         assert!(remedy(Buffering::Line).unwrap().contains("setvbuf"));
         assert!(!remedy(blocks).unwrap().contains("setvbuf"));
     }

@@ -51,12 +51,8 @@ pub(crate) struct CallTally {
     stride: u64,
 }
 
-fn greatest_common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 {
-        a
-    } else {
-        greatest_common_divisor(b, a % b)
-    }
+fn common_divisor(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 impl CallTally {
@@ -87,7 +83,7 @@ impl CallTally {
     /// Notes how many writes came before one that was seen to end a line.
     pub(crate) fn line_end_after(&mut self, writes: u64) {
         let before = self.line_end_after.replace(writes).unwrap_or(writes);
-        self.stride = greatest_common_divisor(self.stride, writes.abs_diff(before));
+        self.stride = common_divisor(self.stride, writes.abs_diff(before));
     }
 
     /// The next such count has another origin.
@@ -96,7 +92,7 @@ impl CallTally {
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.stride = greatest_common_divisor(self.stride, other.stride);
+        self.stride = common_divisor(self.stride, other.stride);
         self.calls += other.calls;
         self.bytes += other.bytes;
         self.errors += other.errors;
@@ -116,10 +112,8 @@ impl CallTally {
     /// The size written most often, with its share of the writes.
     fn favourite(&self) -> Option<(u64, f64)> {
         let total = self.sizes.count();
-        let (size, count) = self
-            .exact_sizes
-            .iter()
-            .max_by_key(|(size, count)| (**count, **size))?;
+        let sizes = self.exact_sizes.iter();
+        let (size, count) = sizes.max_by_key(|(size, count)| (**count, **size))?;
         Some((*size, *count as f64 / total as f64))
     }
 
@@ -164,10 +158,8 @@ impl CallTally {
             let is_near = (1..=APPENDED).contains(&capacity.abs_diff(favourite));
             // Whole lines of a size that no buffer has are messages.
             let is_message = capacity.abs_diff(favourite) > APPENDED && self.end_lines();
-            return (!is_message).then_some(Buffering::Block {
-                capacity: if is_near { capacity } else { favourite },
-                exact: !is_near,
-            });
+            let capacity = [favourite, capacity][usize::from(is_near)];
+            return (!is_message).then_some(Buffering::Block { capacity });
         }
         let largest = *self.exact_sizes.last_key_value()?.0;
         // The rest at the end of a block may come as a small write of its own (Rust's
@@ -179,12 +171,8 @@ impl CallTally {
         let carries_all = carried as f64 >= self.sizes.sum() as f64 * CARRIED;
         let capacity = customary(largest);
         let is_full = largest >= SMALLEST_BLOCK && capacity.abs_diff(largest) <= capacity / 8;
-        (blocks >= 3 && is_full && carries_all && blocks * 5 >= writes * 2).then_some(
-            Buffering::Block {
-                capacity,
-                exact: false,
-            },
-        )
+        let are_blocks = blocks >= 3 && is_full && carries_all && blocks * 5 >= writes * 2;
+        are_blocks.then_some(Buffering::Block { capacity })
     }
 }
 
@@ -203,11 +191,7 @@ const NEARLY_ALL: f64 = 0.95;
 /// append the message that did not fit, so that writes are a little larger than the buffer.
 fn customary(size: u64) -> u64 {
     let below = (size / 2 + 1).next_power_of_two();
-    if size - below <= below / 32 {
-        below
-    } else {
-        size.next_power_of_two()
-    }
+    [size.next_power_of_two(), below][usize::from(size - below <= below / 32)]
 }
 
 /// How a stream is buffered, as far as its system calls tell.
@@ -217,8 +201,8 @@ pub(crate) enum Buffering {
     Unbuffered,
     /// A write for every line, or for several whole ones.
     Line,
-    /// A write for every `capacity` bytes; `exact` when the writes are of that very size.
-    Block { capacity: u64, exact: bool },
+    /// A write for every `capacity` bytes, or somewhat fewer.
+    Block { capacity: u64 },
     /// Small writes, of which this mode cannot tell whether they are lines.
     Small,
     /// Large writes of varying size.
@@ -243,10 +227,7 @@ impl Buffering {
         }
         let is_full = bytes > capacity * (calls - 1) && bytes <= capacity * calls;
         let is_nearly = bytes <= capacity * calls && capacity - mean <= capacity / 50;
-        (is_full || is_nearly).then_some(Self::Block {
-            capacity,
-            exact: false,
-        })
+        (is_full || is_nearly).then_some(Self::Block { capacity })
     }
 
     /// The word for JSON, and what a report says of it.
@@ -254,17 +235,10 @@ impl Buffering {
         match self {
             Self::Unbuffered => ("unbuffered", "unbuffered: a write per message or fragment"),
             Self::Line => ("line", "line-buffered: every write ends a line"),
-            Self::Block { exact: true, .. } => ("block", "block-buffered: blocks of"),
-            Self::Block { exact: false, .. } => ("block", "block-buffered: blocks of up to"),
-            Self::Small => (
-                "small writes",
-                "small writes; whether each is a line could not be seen",
-            ),
+            Self::Block { .. } => ("block", "block-buffered: blocks of up to"),
+            Self::Small => ("small writes", "small writes: lines or parts of lines"),
             Self::Large => ("large writes", "large writes, of no buffer's size"),
-            Self::TooFew => (
-                "too few writes",
-                "too few writes to tell how it is buffered",
-            ),
+            Self::TooFew => ("too few writes", "too few writes to tell"),
             Self::Nothing => ("nothing written", "nothing was written"),
             Self::Unknown => ("unknown", "how it is buffered could not be seen"),
         }
@@ -278,7 +252,7 @@ impl Buffering {
     pub(crate) fn describe(self) -> String {
         let phrase = self.words().1;
         match self {
-            Self::Block { capacity, .. } => format!("{phrase} {capacity} bytes"),
+            Self::Block { capacity } => format!("{phrase} {capacity} bytes"),
             _ => phrase.to_owned(),
         }
     }
@@ -303,19 +277,13 @@ mod tests {
 
     #[test]
     fn writes_of_one_size_and_a_last_one_are_blocks_of_that_size() {
-        let expected = Buffering::Block {
-            capacity: 4096,
-            exact: true,
-        };
+        let expected = Buffering::Block { capacity: 4096 };
         assert_eq!(of([4096, 4096, 4096, 17], Some(false)), expected);
     }
 
     #[test]
     fn writes_just_below_a_power_of_two_are_blocks_that_keep_messages_whole() {
-        let expected = Buffering::Block {
-            capacity: 8192,
-            exact: false,
-        };
+        let expected = Buffering::Block { capacity: 8192 };
         assert_eq!(
             of((0..100).map(|n| 8192 - n % 7).chain([40]), Some(true)),
             expected
@@ -324,10 +292,7 @@ mod tests {
 
     #[test]
     fn blocks_with_small_rests_between_them_are_blocks() {
-        let expected = Buffering::Block {
-            capacity: 8192,
-            exact: false,
-        };
+        let expected = Buffering::Block { capacity: 8192 };
         assert_eq!(
             of(
                 (0..100).flat_map(|n| [8192 - n % 11, 1 + n % 11]),
@@ -377,13 +342,12 @@ mod tests {
     fn frames_of_one_size_that_end_lines_are_no_blocks() {
         let frames = |size| vec![size; 100];
         assert_eq!(of(frames(2000), Some(true)), Buffering::Large);
-        for (size, exact) in [(2000, true), (4096, true), (1030, false)] {
-            let ends = (size != 2000).then_some(true);
-            let found = of(frames(size), ends);
-            assert!(
-                matches!(found, Buffering::Block { exact: is, .. } if is == exact),
-                "{found:?}"
-            );
+        for (size, ends, capacity) in [
+            (2000, None, 2000),
+            (4096, Some(true), 4096),
+            (1030, Some(true), 1024),
+        ] {
+            assert_eq!(of(frames(size), ends), Buffering::Block { capacity });
         }
     }
 

@@ -96,10 +96,8 @@ impl Target {
 
     /// Only the identity, for a cheap check whether a descriptor is still what it was.
     pub(crate) fn identity_of(process: i32, descriptor: i32) -> Option<(u64, u64)> {
-        fs::metadata(format!("/proc/{process}/fd/{descriptor}"))
-            .ok()
-            .as_ref()
-            .map(identity)
+        let metadata = fs::metadata(format!("/proc/{process}/fd/{descriptor}")).ok()?;
+        Some(identity(&metadata))
     }
 
     /// Whether we inherited this descriptor ourselves and passed it on.
@@ -123,10 +121,7 @@ impl Target {
         if let Some((major, minor)) = self.device {
             text += &format!(", {major}:{minor}");
         }
-        let what = match self.kind {
-            Kind::File => "on",
-            _ => "driver",
-        };
+        let what = ["driver", "on"][usize::from(self.kind == Kind::File)];
         if let Some(driver) = &self.driver {
             text += &format!(", {what} {driver}");
         }
@@ -194,9 +189,8 @@ fn file_system(device: u64) -> Option<String> {
     let numbers = format!("{}:{}", libc::major(device), libc::minor(device));
     mounts.lines().find_map(|line| {
         let (place, kind) = line.split_once(" - ")?;
-        (place.split(' ').nth(2) == Some(&numbers))
-            .then(|| kind.split(' ').next())?
-            .map(str::to_owned)
+        let is_it = place.split(' ').nth(2) == Some(&numbers);
+        kind.split(' ').next().filter(|_| is_it).map(str::to_owned)
     })
 }
 

@@ -65,7 +65,7 @@ fn stream(stream: &Stream) -> Value {
         _ => None,
     };
     let capacity = match stream.buffering {
-        Buffering::Block { capacity, .. } => Some(capacity),
+        Buffering::Block { capacity } => Some(capacity),
         _ => None,
     };
     let readers = stream.readers.iter();

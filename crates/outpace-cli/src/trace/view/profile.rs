@@ -24,12 +24,10 @@ struct WriteMarker {
     in_calls_ns: u64,
 }
 
-const fn field(
-    key: &'static str,
-    label: &'static str,
-    format: MarkerFieldFormat,
-) -> StaticSchemaMarkerField {
-    StaticSchemaMarkerField {
+type Field = StaticSchemaMarkerField;
+
+const fn field(key: &'static str, label: &'static str, format: MarkerFieldFormat) -> Field {
+    Field {
         key,
         label,
         format,
@@ -44,7 +42,7 @@ impl StaticSchemaMarker for WriteMarker {
         .union(MarkerLocations::TIMELINE_OVERVIEW);
     const CHART_LABEL: Option<&'static str> = Some("{marker.data.bytes}");
     const TABLE_LABEL: Option<&'static str> = Some("{marker.name}: {marker.data.bytes}");
-    const FIELDS: &'static [StaticSchemaMarkerField] = &[
+    const FIELDS: &'static [Field] = &[
         field("bytes", "Bytes", MarkerFieldFormat::Bytes),
         field("calls", "Calls", MarkerFieldFormat::Integer),
         field("inCalls", "Time in them", MarkerFieldFormat::Duration),
@@ -221,10 +219,8 @@ impl Builder {
         let Some(&handle) = self.processes.get(&process) else {
             return;
         };
-        let (name, what) = (
-            Descriptors::One(descriptor).name(),
-            "Bytes written to this stream",
-        );
+        let name = Descriptors::One(descriptor).name();
+        let what = "Bytes written to this stream";
         let counter = (self.profile).add_counter(handle, &name, "Bandwidth", what);
         // A counter's first sample is where it starts from.
         let start = Timestamp::from_nanos_since_reference(0);

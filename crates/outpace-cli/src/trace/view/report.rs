@@ -75,11 +75,7 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
 fn called(frames: &[String]) -> String {
     const INNER: usize = 6;
     let inner = &frames[frames.len().saturating_sub(INNER)..];
-    let outer = if inner.len() < frames.len() {
-        "… > "
-    } else {
-        ""
-    };
+    let outer = ["", "… > "][usize::from(inner.len() < frames.len())];
     format!("{outer}{}", inner.join(" > "))
 }
 
@@ -108,11 +104,8 @@ fn in_sum(streams: &[&Stream]) -> String {
 }
 
 fn written(calls: u64, bytes: u64) -> String {
-    format!(
-        "{}, {}",
-        counted(calls, "write call"),
-        counted(bytes, "byte")
-    )
+    let (calls, bytes) = (counted(calls, "write call"), counted(bytes, "byte"));
+    format!("{calls}, {bytes}")
 }
 
 const NO_TIME: &str = "no measurable time";
@@ -205,10 +198,8 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
         page.faint(2, &failed);
     }
     let took = time(stream.writing_ns(), NO_TIME);
-    let (waiting, awaited) = (
-        time(stream.asleep_ns(), "none"),
-        stream.target.kind.awaited(),
-    );
+    let waiting = time(stream.asleep_ns(), "none");
+    let awaited = stream.target.kind.awaited();
     let times = format!("{took} in write calls, {waiting} of it waiting for the {awaited}");
     page.faint(2, &times);
     if !matches!(mode, Mode::Sampled { .. }) {

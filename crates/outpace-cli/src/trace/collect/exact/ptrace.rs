@@ -200,11 +200,8 @@ impl<'a> Tracer<'a> {
     /// How a thread goes on: inside a call of interest to its exit.
     fn next(&self, thread: i32) -> i64 {
         let state = self.threads.get(&thread);
-        if !self.filtered || state.is_some_and(|state| state.entered.is_some()) {
-            libc::PTRACE_SYSCALL.into()
-        } else {
-            libc::PTRACE_CONT.into()
-        }
+        let is_inside = state.is_some_and(|state| state.entered.is_some());
+        [libc::PTRACE_CONT, libc::PTRACE_SYSCALL][usize::from(!self.filtered || is_inside)].into()
     }
 
     /// A thread that is traced from now on.
