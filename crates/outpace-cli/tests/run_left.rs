@@ -4,10 +4,7 @@
 mod scripted;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, kill_process};
-use scripted::{
-    Terminal, interactive_shell, parent_of, process_of, scratch, stat_field, text, wait_until,
-};
+use scripted::{Terminal, interactive_shell, process_of, scratch, stat_field, text, wait_until};
 use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -514,32 +511,4 @@ fn a_program_is_told_once_that_its_terminal_has_gone() {
         wait_until("the program's end", || text().contains("end"));
         assert_eq!(text(), "hup\nend\n", "{with_run}");
     }
-}
-
-/// `pkill -STOP` stops each process of a run. The kernel hangs such a job up, and lets `outpace` go on, when its shell ends.
-#[test]
-fn a_run_of_which_each_process_is_stopped_is_hung_up() {
-    let told = scratch("told-stopped");
-    let script = format!(
-        "trap 'echo hup > {}; exit' HUP; echo ready; while :; do sleep 0.05; done",
-        told.display()
-    );
-    let mut terminal = Terminal::run(&["--", "sh", "-c", &script]);
-    terminal.wait_for("ready");
-    let program = process_of(&["sh", "-c", &script]).unwrap();
-    let leader = parent_of(program);
-    let outer = parent_of(leader);
-    let send = |process, signal| kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
-    for process in [outer, leader, program] {
-        send(process, Signal::STOP);
-        wait_until("a stop", || {
-            stat_field(process, 0).is_some_and(|state| state == "T")
-        });
-    }
-    send(outer, Signal::HUP);
-    send(outer, Signal::CONT);
-    wait_until("the signal", || {
-        fs::read_to_string(&told).is_ok_and(|text| text == "hup\n")
-    });
-    terminal.wait();
 }

@@ -210,8 +210,6 @@ impl Monitor {
     /// Lets the program go on, after the orders before this one. Until the leader [reports](News::Continued) that, a signal or a
     /// key that stops the program would be undone.
     pub(super) fn go_on(&mut self) {
-        // A process may have stopped the leader as well.
-        signals::send(self.process, libc::SIGCONT);
         self.order(&[CONTINUE]);
     }
 
