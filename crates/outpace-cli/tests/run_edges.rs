@@ -11,6 +11,7 @@ use scripted::{
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -113,6 +114,7 @@ fn a_script_reads_keys_beside_a_program_in_its_background() {
 fn a_program_without_stdin_reads_keys_from_the_terminal_by_name() {
     for reads in [
         "read x </dev/tty",
+        "read x <&2",
         "exec 3<$(tty <&2); stty -echo <&3; read x <&3; stty echo <&3",
     ] {
         let script =
@@ -419,6 +421,21 @@ fn a_limit_of_files_is_for_the_program_s_files() {
     }
 }
 
+/// The error may come with the last bytes, when the program has ended.
+#[test]
+fn output_that_a_full_disk_does_not_take_is_an_error() {
+    for _ in 0..10 {
+        let script = format!("ulimit -f 1; {OUTPACE} run --timestamps head -c 5000 /dev/zero");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]);
+        command.stdout(File::create(scratch("full-disk")).unwrap());
+        let output = command.stderr(Stdio::piped()).output().unwrap();
+        let message = text(&output.stderr);
+        assert!(message.contains("File too large"), "{message}");
+        assert!(!output.status.success(), "{:?}", output.status);
+    }
+}
+
 /// gpg's pinentry opens the terminal that GPG_TTY names.
 #[test]
 fn variables_that_name_the_user_s_terminal_name_the_program_s() {
@@ -716,6 +733,43 @@ fn signals_that_mean_something_to_a_program_reach_it() {
         }
         send("TERM");
         terminal.whole();
+    }
+}
+
+/// A shell's `kill %1` signals the whole job, which the program is a part of; a service manager may signal `run` alone.
+#[test]
+fn a_signal_to_the_group_reaches_a_program_on_a_pipe_once_and_one_to_us_as_well() {
+    use std::io::{BufRead, BufReader};
+    let script = "trap 'echo got' TERM; trap 'echo also' USR1; trap 'echo end; exit' USR2; echo ready; while :; do sleep 0.02; done";
+    for shim in ["auto", "never"] {
+        let mut command = outpace("run");
+        command.args(["--shim", shim, "sh", "-c", script]);
+        command
+            .process_group(0)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut outer = command.spawn().unwrap();
+        let (ours, group) = (outer.id() as i32, -(outer.id() as i32));
+        let mut lines = BufReader::new(outer.stdout.take().unwrap()).lines();
+        let mut next = || lines.next().unwrap().unwrap();
+        assert_eq!(next(), "ready");
+        #[allow(unsafe_code)]
+        let send = |to: i32, signal: i32| {
+            // SAFETY: no memory is involved.
+            unsafe { libc::kill(to, signal) };
+        };
+        for (to, signal, line) in [
+            (group, libc::SIGTERM, "got"),
+            (ours, libc::SIGTERM, "got"),
+            (group, libc::SIGUSR1, "also"),
+            (group, libc::SIGTERM, "got"),
+            (ours, libc::SIGUSR1, "also"),
+            (ours, libc::SIGUSR2, "end"),
+        ] {
+            send(to, signal);
+            assert_eq!(next(), line, "{shim} {to} {signal}");
+        }
+        assert!(outer.wait().unwrap().success());
     }
 }
 

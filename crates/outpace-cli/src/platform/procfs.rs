@@ -214,6 +214,15 @@ pub(crate) fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
+/// The descriptor that the process's first thread reads by read(2) at this moment.
+pub(crate) fn read_under_way(process: i32) -> Option<i32> {
+    let call = fs::read_to_string(format!("/proc/{process}/syscall")).ok()?;
+    let (number, rest) = call.split_once(' ')?;
+    let descriptor = rest.split(' ').next()?.strip_prefix("0x")?;
+    let is_read = number.parse() == Ok(libc::SYS_read);
+    is_read.then(|| i32::from_str_radix(descriptor, 16).ok())?
+}
+
 /// How a descriptor was opened: `O_RDONLY`, `O_WRONLY` or `O_RDWR`.
 pub(crate) fn access(process: i32, descriptor: i32) -> Option<i32> {
     let flags = about(process, descriptor, "flags")?;

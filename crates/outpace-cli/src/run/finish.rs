@@ -100,11 +100,17 @@ impl Relays {
     pub(super) fn collect(&mut self) {
         let _ = rustix::io::read(&*self.done, &mut [0; 8]);
         while let Ok(end) = self.ends.1.try_recv() {
-            self.running -= 1;
-            if let End::Refused(error) = end {
-                // A reader that has gone is not reported, as without `run`.
-                if error.kind() != io::ErrorKind::BrokenPipe {
-                    self.has_failed |= !is_hangup(&error);
+            self.running -= usize::from(!matches!(end, End::NotFlushed(_)));
+            let (error, is_new) = match end {
+                End::Complete => continue,
+                End::Refused(error) => (error, true),
+                // A relay may have met the same error.
+                End::NotFlushed(error) => (error, !self.has_failed),
+            };
+            // A reader that has gone is not reported, as without `run`.
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                self.has_failed |= !is_hangup(&error);
+                if is_new {
                     report(format_args!("outpace: output: {error}"));
                 }
             }
@@ -177,9 +183,12 @@ impl Relays {
     fn flush(&self, flushed: &Arc<OwnedFd>) {
         for outlet in &self.outlets {
             let (outlet, flushed) = (Arc::clone(outlet), Arc::clone(flushed));
+            let ends = self.ends.0.clone();
             thread::spawn(move || {
                 // Output that cannot be delivered counts as shown.
-                let _ = outlet.flush();
+                if let Err(error) = outlet.flush() {
+                    let _ = ends.send(End::NotFlushed(error));
+                }
                 signal(&flushed);
             });
         }

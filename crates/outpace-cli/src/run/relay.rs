@@ -94,6 +94,8 @@ pub(super) enum End {
     Complete,
     /// The destination takes no more.
     Refused(io::Error),
+    /// The destination has not taken all that was queued, although the relay was complete.
+    NotFlushed(io::Error),
 }
 
 /// The most bytes of one read.

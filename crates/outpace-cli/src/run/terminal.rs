@@ -205,7 +205,9 @@ pub(super) fn type_seen<'a>(pty: &OwnedFd, seen: &'a [SeenKey]) -> &'a [SeenKey]
     let (Some(end_of_input), Some(stop)) = (unused.next(), unused.next()) else {
         return all;
     };
-    let literal = settings.literal_but_for(end_of_input);
+    let mut literal = settings.literal_but_for(end_of_input);
+    // The program may be writing.
+    literal.0.c_oflag = settings.0.c_oflag;
     // Keys are seen some time after they are written. The last one stops output, so the others have been seen when output stops. A
     // terminal that is full of lines looks at no further key; there the lines can be read when all keys have been seen.
     let last_end = seen
@@ -433,7 +435,11 @@ impl Terminal {
             let settings = Settings::of(&pty);
             settings.is_ok_and(|now| now.0.c_lflag & USUAL != USUAL)
         };
-        let is_new = !self.has_reader && (has_set() || has_opened_terminal(program));
+        let reads = || {
+            let name = rustix::pty::ptsname(&pty, Vec::new());
+            name.is_ok_and(|name| reads_terminal(program, &name.to_string_lossy()))
+        };
+        let is_new = !self.has_reader && (has_set() || reads());
         self.has_reader |= is_new;
         is_new
     }
@@ -652,15 +658,17 @@ impl Terminal {
     }
 }
 
-/// Whether a process, or one of those that it has started, has opened its controlling terminal by that name.
-fn has_opened_terminal(process: i32) -> bool {
-    let is_terminal = |descriptor: &i32| {
-        procfs::link(process, *descriptor).is_some_and(|path| path == "/dev/tty")
-    };
-    procfs::descriptors(process).iter().any(is_terminal)
-        || procfs::children(process, process)
-            .into_iter()
-            .any(has_opened_terminal)
+/// Whether a process, or one of those that it has started, has opened its controlling terminal by that name, or reads a descriptor of
+/// the terminal of this name.
+fn reads_terminal(process: i32, name: &str) -> bool {
+    let link = |descriptor: i32| procfs::link(process, descriptor);
+    let is_opened = |descriptor: &i32| link(*descriptor).is_some_and(|path| path == "/dev/tty");
+    let mut children = procfs::children(process, process).into_iter();
+    procfs::descriptors(process).iter().any(is_opened)
+        || procfs::read_under_way(process)
+            .and_then(link)
+            .is_some_and(|path| path == name)
+        || children.any(|child| reads_terminal(child, name))
 }
 
 fn open_anew(terminal: BorrowedFd<'_>) -> io::Result<OwnedFd> {

@@ -3,7 +3,7 @@
 //!
 //! Known are the count of the writes, their bytes, the processor time to the nanosecond, and by clock ticks its parts in the
 //! kernel and in the program. The kernel's part is the measure of the rest: a write costs in the program's own code at most about
-//! as much again ([`Language::around_calls`]), and no more than that code takes; in blocks a part of it is left ([`Cost`]).
+//! as much again ([`around_calls`](crate::trace::model::language::Language::around_calls)), and no more than that code takes; in blocks a part of it is left ([`Cost`]).
 
 use crate::platform::procfs;
 use crate::trace::collect::watched::Watched;
