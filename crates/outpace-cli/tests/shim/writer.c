@@ -480,6 +480,11 @@ static void *counting(void *path) {
 
 static void crowd(char *path, char *other) {
     pthread_t thread;
+    /* A child's end would cut the other thread's write short (see `line`), and another line could come in between. */
+    sigset_t ends;
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &ends, NULL);
     pthread_create(&thread, NULL, counting, path);
     for (int i = 0; i < 4; i++) {
         usleep(500);
