@@ -1,0 +1,3 @@
+#!/bin/sh
+# bytes.sh FILE: bytes for od.
+seq 1000000 > "$1"

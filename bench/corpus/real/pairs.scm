@@ -1,0 +1,10 @@
+;; An association list printed pair by pair and forced out; told `large`, not forced and in a large block buffer: the remedy.
+(define how (list-ref (command-line) 1))
+(define large (string=? how "large"))
+(define lines (string->number (car (last-pair (command-line)))))
+(if large (setvbuf (current-output-port) 'block 65536))
+(do ((n 0 (+ n 1))) ((= n lines))
+  (write (cons (string->symbol (string-append "key" (number->string (modulo (* n 31) 997)))) (list n (modulo (* n n) 1009))))
+  (newline)
+  (if (not large) (force-output)))
+(force-output)
