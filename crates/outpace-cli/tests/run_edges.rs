@@ -11,7 +11,6 @@ use scripted::{
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -733,43 +732,6 @@ fn signals_that_mean_something_to_a_program_reach_it() {
         }
         send("TERM");
         terminal.whole();
-    }
-}
-
-/// A shell's `kill %1` signals the whole job, which the program is a part of; a service manager may signal `run` alone.
-#[test]
-fn a_signal_to_the_group_reaches_a_program_on_a_pipe_once_and_one_to_us_as_well() {
-    use std::io::{BufRead, BufReader};
-    let script = "trap 'echo got' TERM; trap 'echo also' USR1; trap 'echo end; exit' USR2; echo ready; while :; do sleep 0.02; done";
-    for shim in ["auto", "never"] {
-        let mut command = outpace("run");
-        command.args(["--shim", shim, "sh", "-c", script]);
-        command
-            .process_group(0)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut outer = command.spawn().unwrap();
-        let (ours, group) = (outer.id() as i32, -(outer.id() as i32));
-        let mut lines = BufReader::new(outer.stdout.take().unwrap()).lines();
-        let mut next = || lines.next().unwrap().unwrap();
-        assert_eq!(next(), "ready");
-        #[allow(unsafe_code)]
-        let send = |to: i32, signal: i32| {
-            // SAFETY: no memory is involved.
-            unsafe { libc::kill(to, signal) };
-        };
-        for (to, signal, line) in [
-            (group, libc::SIGTERM, "got"),
-            (ours, libc::SIGTERM, "got"),
-            (group, libc::SIGUSR1, "also"),
-            (group, libc::SIGTERM, "got"),
-            (ours, libc::SIGUSR1, "also"),
-            (ours, libc::SIGUSR2, "end"),
-        ] {
-            send(to, signal);
-            assert_eq!(next(), line, "{shim} {to} {signal}");
-        }
-        assert!(outer.wait().unwrap().success());
     }
 }
 

@@ -7,7 +7,6 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,20 +49,6 @@ fn change_mask(how: i32, signals: &[i32]) {
 /// Blocks signals in this thread and those it starts.
 pub(crate) fn block(signals: &[i32]) {
     change_mask(libc::SIG_BLOCK, signals);
-}
-
-/// Calls the function while this thread blocks all signals.
-pub(crate) fn with_all_blocked<T>(function: impl FnOnce() -> T) -> T {
-    let (mut all, mut before) = (set_of(&[]), set_of(&[]));
-    // SAFETY: the sets are valid; with a valid `how` this cannot fail.
-    unsafe {
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-    }
-    let result = function();
-    // SAFETY: the same.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
-    result
 }
 
 /// Whether a process has this signal in one of the sets that proc(5) shows (`SigCgt`, `SigBlk`, `ShdPnd`).

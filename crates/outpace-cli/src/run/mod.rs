@@ -21,7 +21,6 @@ mod shim;
 mod stamps;
 mod tee;
 mod terminal;
-mod witness;
 
 use crate::platform::signals;
 use crate::user::action::Action;

@@ -7,7 +7,6 @@ use super::monitor::Standard;
 use super::relay::Relay;
 use super::shim::Shim;
 use super::tee::Tee;
-use super::witness::Witness;
 use super::{Run, When, are_same, check_descriptors, monitor, no_shim};
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
@@ -184,7 +183,6 @@ fn supervise(
     relays: &mut Relays,
     shim: &Option<(&Arc<Shim>, Weak<Relay>)>,
 ) -> io::Result<Ending> {
-    let mut witness = Witness::new();
     loop {
         let done: &OwnedFd = relays.done_event();
         let mut waiting = [
@@ -208,9 +206,8 @@ fn supervise(
                     return Ok(ending);
                 }
             } else if arrived.number == libc::SIGUSR1 {
-                let has_it = arrived.by_process && witness.has_seen(arrived.number);
-                relays.show_counters((!has_it).then_some(program));
-            } else if arrived.by_process && !witness.has_seen(arrived.number) {
+                relays.show_counters(Some(program));
+            } else if arrived.by_process {
                 signals::send(program, arrived.number);
             }
         }
