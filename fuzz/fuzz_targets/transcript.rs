@@ -4,6 +4,7 @@
 #![no_main]
 #![allow(dead_code, reason = "the tests compare in other emulators, too")]
 
+mod bytes;
 #[path = "../../crates/outpace-ratatui/tests/emulators/emulator.rs"]
 mod emulator;
 #[path = "../../crates/outpace-ratatui/tests/emulators/frames.rs"]
@@ -17,22 +18,10 @@ mod transcripts;
 #[path = "../../crates/outpace-ratatui/tests/support/wire.rs"]
 mod wire;
 
+use bytes::Bytes;
 use frames::Choices;
 use libfuzzer_sys::fuzz_target;
 use transcript::KINDS;
-
-/// Choices from the fuzzer's bytes; without bytes, always the first.
-struct Bytes<'a>(&'a [u8]);
-
-impl Choices for Bytes<'_> {
-    fn below(&mut self, n: u32) -> u32 {
-        let Some((first, rest)) = self.0.split_first() else {
-            return 0;
-        };
-        self.0 = rest;
-        u32::from(*first) % n
-    }
-}
 
 fuzz_target!(|data: &[u8]| {
     let mut choices = Bytes(data);

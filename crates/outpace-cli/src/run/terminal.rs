@@ -500,6 +500,9 @@ impl Terminal {
     ) -> io::Result<Vec<SeenKey>> {
         let (mut seen, mut finished) = (Vec::new(), 0);
         if !self.may_be_made_raw() {
+            if self.before.is_none() {
+                self.unlock();
+            }
             return Ok(seen);
         }
         let before = Settings::of(&self.descriptor)?;
@@ -651,6 +654,10 @@ impl Terminal {
             // A terminal that has gone needs no restoring.
             let _ = before.apply(&self.descriptor);
         }
+        self.unlock();
+    }
+
+    fn unlock(&self) {
         if let Some(lock) = &self.lock {
             // Fails only for a descriptor that is none.
             let _ = flock(lock, FlockOperation::Unlock);
