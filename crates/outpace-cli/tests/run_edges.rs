@@ -94,18 +94,21 @@ fn a_program_in_another_session_takes_no_keys_from_the_foreground() {
     terminal.whole();
 }
 
-/// A shell gives a command in its background the null device to read, and reads keys itself.
+/// A shell gives a command in its background the null device to read, and reads keys itself. Another `outpace run` may take the terminal.
 #[test]
 fn a_script_reads_keys_beside_a_program_in_its_background() {
     let script = format!(
-        "{OUTPACE} run sh -c 'echo ready; while ! test -e {0}; do sleep 0.01; done; echo end' & read x; echo got $x; : >{0}; wait",
+        "{OUTPACE} run sh -c 'echo ready; while ! test -e {0}; do sleep 0.01; done; echo end' & read x; flock --nonblock $(tty) echo free; echo got $x; : >{0}; wait",
         scratch("background-go").display()
     );
     let mut terminal = Terminal::start("sh", &["-c", &script], false);
     terminal.wait_for("ready\r\n");
     terminal.type_keys("abc\r");
     let shown = text(&terminal.whole());
-    assert!(shown.ends_with("abc\r\ngot abc\r\nend\r\n"), "{shown:?}");
+    assert!(
+        shown.ends_with("abc\r\nfree\r\ngot abc\r\nend\r\n"),
+        "{shown:?}"
+    );
 }
 
 /// As ssh and sudo ask for a password.
