@@ -51,15 +51,6 @@ pub(crate) fn block(signals: &[i32]) {
     change_mask(libc::SIG_BLOCK, signals);
 }
 
-/// Whether a process has this signal in one of the sets that proc(5) shows (`SigCgt`, `SigBlk`, `ShdPnd`).
-pub(crate) fn has_in(process: i32, sets: [&str; 2], signal: i32) -> bool {
-    sets.iter().any(|set| {
-        let set = procfs::status(process, set);
-        set.and_then(|set| u64::from_str_radix(&set, 16).ok())
-            .is_some_and(|set| set & (1 << (signal - 1)) != 0)
-    })
-}
-
 /// Whether SIGPIPE was ignored when this program was started: Rust's runtime ignores it before `main`.
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 

@@ -4,7 +4,7 @@ use super::counts::Counts;
 use super::outlet::Outlet;
 use super::rate::Rate;
 use super::report;
-use crate::platform::signals;
+use crate::platform::{procfs, signals};
 use crate::user::failure::Failure;
 use std::fs;
 use std::io::{self, Write};
@@ -121,9 +121,16 @@ impl StatsFile {
 /// Acts on SIGUSR1: shows the counters, and passes the signal to a program that catches it.
 pub(super) fn show(outlets: &[Arc<Outlet>], program: Option<i32>) {
     report(of_all(outlets).line());
-    // It has a handler, or blocks the signal, as sigwait(3) requires.
-    let catches = |program: &i32| signals::has_in(*program, ["SigCgt", "SigBlk"], libc::SIGUSR1);
-    if let Some(program) = program.filter(catches) {
+    if let Some(program) = program.filter(|program| catches(*program, libc::SIGUSR1)) {
         signals::send(program, libc::SIGUSR1);
     }
+}
+
+/// Whether a process has a handler for a signal, or blocks it, as sigwait(3) requires (proc(5)).
+fn catches(process: i32, signal: i32) -> bool {
+    ["SigCgt", "SigBlk"].iter().any(|set| {
+        let set = procfs::status(process, set);
+        set.and_then(|set| u64::from_str_radix(&set, 16).ok())
+            .is_some_and(|set| set & (1 << (signal - 1)) != 0)
+    })
 }

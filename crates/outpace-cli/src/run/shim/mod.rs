@@ -421,7 +421,8 @@ impl Shim {
     }
 
     /// Called before the process closes its descriptors by which the loader opens the files of the shim: waits for the programs that
-    /// other processes are starting with it, which takes long on a busy machine. Bounded, since such a program may be killed before it opens them.
+    /// other processes are starting with it, which takes long on a busy machine. Bounded, since such a program may be killed before it
+    /// opens them.
     pub(super) fn wait_for_starts(&self) {
         const LONGEST: Duration = Duration::from_secs(1);
         let header = self.memory.header();
