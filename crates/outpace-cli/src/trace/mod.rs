@@ -98,7 +98,7 @@ impl Action for Trace {
         interrupts::install();
         let mut findings = self.observe(timeline)?;
         if self.profile.is_some() && !self.exact {
-            let note = "the profile shows only writes that were seen to wait; with --exact all";
+            let note = "the profile shows only writes that were seen to wait; --exact shows all";
             findings.run.notes.push(note.to_owned());
         }
         let verdict = Verdict::on(&findings);

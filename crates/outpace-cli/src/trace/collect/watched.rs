@@ -165,8 +165,11 @@ impl Watched {
         let descriptors = procfs::descriptors(process);
         for descriptor in (0..=2).filter(|descriptor| descriptors.contains(descriptor)) {
             let known = self.targets.get(&descriptor);
-            if Target::identity_of(process, descriptor) != known.map(|target| target.identity) {
-                self.is_redirected |= known.is_some() && descriptor > 0;
+            let identity = Target::identity_of(process, descriptor);
+            // Without one, the process has ended meanwhile.
+            if identity.is_some() && identity != known.map(|target| target.identity) {
+                let is_new = known.is_none() || self.own().write_calls == 0;
+                self.is_redirected |= !is_new && descriptor > 0;
                 let target = Target::of(process, descriptor);
                 let target = target.map(|target| (descriptor, target));
                 self.targets.extend(target);

@@ -63,6 +63,7 @@ const UNIT_NS: f64 = procfs::UNIT_NS as f64;
 /// Other work of the kernel: a system call that reads, a page fault.
 const READ_NS: f64 = 200.0;
 const FAULT_NS: f64 = 400.0;
+/// Another call takes up to this many times as long as a write, or as short.
 const LONGER: f64 = 3.0;
 
 /// The processor time of a process from its first write on: in the calls, and its own between them.
@@ -130,7 +131,7 @@ fn total(read_ns: f64, unread: (u64, u64), calls: u64) -> Interval {
 const OF_WRITES: f64 = 0.95;
 /// The part of a program's own time that can be around its calls.
 const OF_OWN: f64 = 0.9;
-/// Where in its range that is most likely.
+/// The most likely time around calls: this part of the way from the low to the high end.
 const LIKELY: f64 = 0.4;
 
 /// The time saved when the program follows the advice for its language.
@@ -146,28 +147,24 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let (least, most) = stream.language.around_calls(kind);
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time; or the destination of small writes is unknown.
-        let around_ns = if stream.may_be_joined() {
-            own.high
-        } else {
-            (most * in_kernel.low).min(own.high)
-        };
+        let most_ns = [most * in_kernel.low, own.high][usize::from(stream.may_be_joined())];
         return Interval {
-            high: in_kernel.high + around_ns,
+            high: in_kernel.high + most_ns.min(own.high),
             ..Interval::default()
         };
     }
-    let most_ns = (most * all.likely).min(OF_OWN * own.high);
     let least_ns = (least * all.likely).min(least.abs() * own.low);
-    let around = Interval::between(least_ns, most_ns.max(least_ns)).most_likely_at(LIKELY);
+    let most_ns = (most * all.likely).min(OF_OWN * own.high).max(least_ns);
+    let around = Interval::of([least_ns, least_ns + LIKELY * (most_ns - least_ns), most_ns]);
     // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
     let waiting = stream.waiting_ns as f64;
     let least_waiting = if stream.reader_keeps_up() { 0.3 } else { 0.0 } * waiting;
     // Larger writes may be synced more rarely, or as often.
-    let syncing = Interval::between(0.0, stream.syncing_ns as f64).most_likely_at(1.0);
+    let syncing_ns = stream.syncing_ns as f64;
     Interval::independent([in_kernel, around])
         + Interval::between(stream.reading_ns, stream.reading_ns)
         + Interval::between(least_waiting, waiting)
-        + syncing
+        + Interval::of([0.0, syncing_ns, syncing_ns])
 }
 
 #[cfg(test)]

@@ -143,7 +143,8 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let is_peeked = seen().map(|(_, seen)| seen.peeked).sum::<u64>() >= ENOUGH;
     let weight = |seen: &SampledWrites| if is_peeked { seen.peeked } else { seen.looks };
     let all: u64 = seen().map(|(_, seen)| weight(seen)).sum();
-    let most = seen().max_by_key(|(_, seen)| weight(seen));
+    let written = seen().filter(|(_, seen)| weight(seen) > 0);
+    let most = written.max_by_key(|(_, seen)| weight(seen));
     // Between looks, or at other places, it may have written elsewhere.
     let is_open = process.is_redirected || (process.writes_elsewhere && process.is_listened_to);
     if let Some((&descriptor, most)) = most
@@ -246,7 +247,8 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
             in_kernel_ns,
             waiting_ns,
             reading_ns: 0.0,
-            syncing_ns: asleep_ns(&entry, entry.syncing_ns, run),
+            // Both are of one sleep.
+            syncing_ns: asleep_ns(&entry, waiting_ns + entry.syncing_ns, run) - waiting_ns,
             tally: entry.tally,
             program: entry.program,
             language: entry.language,

@@ -48,7 +48,7 @@ const NAMED: f64 = 0.05;
 const WAITED: f64 = 0.75;
 /// The least part of a program's time that is left once its output is cheap.
 const LEAST_LEFT: f64 = 0.005;
-/// Where tracepoints take more than this part of the time, times say little.
+/// Where tracepoints take more than one part in this many of the time, times say little.
 const DISTORTED: u64 = 2;
 /// The difference of a program's time from run to run, in parts of it; and in parts of its waits for a processor, as what takes
 /// that also evicts caches, delays readers and slows the other thread of a core.
@@ -115,7 +115,7 @@ impl Verdict {
             Some(worst) if worst.hardly_writes() && matches!(run.mode, Mode::Sampled { .. }) => {
                 verdict.limit = Limit::Unknown;
                 verdict.say(
-                    "No verdict: most write calls that were seen failed; --exact tells them apart.",
+                    "No verdict: most of the sampled write calls failed; --exact counts failed and successful ones.",
                 );
             }
             Some(worst) => verdict.explain(findings, worst),

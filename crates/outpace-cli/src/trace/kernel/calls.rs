@@ -69,7 +69,9 @@ pub(crate) static SYNC_FAMILY: [(libc::c_long, &str); 2] = [
 /// libraries do around a write.
 pub(crate) fn is_work(number: i64) -> bool {
     match number {
-        libc::SYS_read | libc::SYS_futex | libc::SYS_ppoll | libc::SYS_epoll_pwait => false,
+        libc::SYS_read | libc::SYS_readv | libc::SYS_pread64 => false,
+        libc::SYS_preadv | libc::SYS_preadv2 => false,
+        libc::SYS_futex | libc::SYS_ppoll | libc::SYS_epoll_pwait => false,
         #[cfg(target_arch = "x86_64")]
         libc::SYS_poll | libc::SYS_epoll_wait => false,
         _ => number != libc::SYS_rt_sigprocmask && WriteCall::with_number(number).is_none(),

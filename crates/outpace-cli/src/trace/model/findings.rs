@@ -2,7 +2,7 @@
 
 use super::interval::Interval;
 use super::language::Language;
-use super::tally::{Buffering, CallTally};
+use super::tally::{Buffering, CallTally, FEWEST};
 use super::target::{Kind, Target};
 use super::timeline::{Sample, Timeline};
 use crate::platform::ending::Ending;
@@ -97,14 +97,15 @@ impl Stream {
         self.waiting_ns + self.syncing_ns
     }
 
-    /// Whether the program waits for the device rather in other calls than in those that write.
+    /// Whether fsync(2) and its like take more than half of the time in writes.
     pub(crate) fn is_synced(&self) -> bool {
         self.syncing_ns * 2 > self.writing_ns()
     }
 
     /// Whether most of the calls that were seen failed.
     pub(crate) fn hardly_writes(&self) -> bool {
-        self.tally.errors > self.tally.sizes.count()
+        let (failed, written) = (self.tally.errors, self.tally.sizes.count());
+        failed > written && failed + written >= FEWEST
     }
 
     pub(crate) fn mean_size(&self) -> u64 {

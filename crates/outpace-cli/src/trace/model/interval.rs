@@ -25,12 +25,6 @@ impl Interval {
         Self::of([low, low.midpoint(high), high])
     }
 
-    /// The same with another most likely value: this part of the way from the low to the high one.
-    pub(crate) fn most_likely_at(self, part: f64) -> Self {
-        let likely = self.low + part * (self.high - self.low);
-        Self { likely, ..self }
-    }
-
     /// Clamps all three to bounds that hold as well.
     pub(crate) fn within(self, low: f64, high: f64) -> Self {
         let bound = |value: f64| value.max(low).min(high.max(low));

@@ -131,8 +131,8 @@ impl Language {
             return None;
         }
         let (strings, symbols) = (contents(".dynstr"), contents(".strtab"));
-        // `std::cout`, `cerr`, `clog`.
-        if contains(strings, "_ZSt4c") || contains(symbols, "_ZSt4c") {
+        let mut streams = ["_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"].into_iter();
+        if streams.any(|stream| contains(strings, stream) || contains(symbols, stream)) {
             return Some(Self("C++"));
         }
         let prints = imports(
@@ -259,11 +259,13 @@ const SYSTEM: &str = "/usr/bin /usr/sbin /usr/lib /usr/libexec /bin /sbin";
 /// Whether the words of a Java virtual machine, or the names in an archive that it runs, name another language.
 fn runs_no_java(process: i32, arguments: &[String]) -> bool {
     let mut texts = arguments.join(" ").to_ascii_lowercase().into_bytes();
-    for archive in arguments.iter().flat_map(|word| word.split(':')) {
-        if archive.ends_with(".jar") {
-            texts.extend(names_in(process, archive).unwrap_or_default());
-        }
-    }
+    let files = arguments.iter().flat_map(|word| word.split(':'));
+    let archives = files.filter(|file| file.ends_with(".jar"));
+    texts.extend(
+        archives
+            .filter_map(|archive| names_in(process, archive))
+            .flatten(),
+    );
     let mut others = "clojure groovy jruby jython kotlin scala".split(' ');
     others.any(|other| contains(&texts, other))
 }

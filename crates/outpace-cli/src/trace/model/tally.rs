@@ -155,11 +155,11 @@ impl CallTally {
         let (favourite, share) = self.favourite()?;
         if writes >= 3 && favourite >= SMALLEST_BLOCK && share >= 0.5 {
             let capacity = customary(favourite);
-            let is_near = (1..=APPENDED).contains(&capacity.abs_diff(favourite));
+            let is_near = capacity.abs_diff(favourite) <= APPENDED;
             // Whole lines of a size that no buffer has are messages.
-            let is_message = capacity.abs_diff(favourite) > APPENDED && self.end_lines();
+            let is_block = is_near || !self.end_lines();
             let capacity = [favourite, capacity][usize::from(is_near)];
-            return (!is_message).then_some(Buffering::Block { capacity });
+            return is_block.then_some(Buffering::Block { capacity });
         }
         let largest = *self.exact_sizes.last_key_value()?.0;
         // The rest at the end of a block may come as a small write of its own (Rust's
@@ -177,7 +177,7 @@ impl CallTally {
 }
 
 /// Fewer writes than this have no pattern.
-const FEWEST: u64 = 8;
+pub(crate) const FEWEST: u64 = 8;
 /// Smaller blocks look like messages.
 const SMALLEST_BLOCK: u64 = 512;
 /// As much as a short message that was appended to a full buffer.
@@ -201,11 +201,11 @@ pub(crate) enum Buffering {
     Unbuffered,
     /// A write for every line, or for several whole ones.
     Line,
-    /// A write for every `capacity` bytes, or somewhat fewer.
+    /// A write for every `capacity` bytes, or a few more or fewer.
     Block { capacity: u64 },
     /// Small writes, of which this mode cannot tell whether they are lines.
     Small,
-    /// Large writes of varying size.
+    /// Large writes, of no buffer's size.
     Large,
     /// Too few writes to tell.
     TooFew,

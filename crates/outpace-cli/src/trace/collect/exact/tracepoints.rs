@@ -367,7 +367,8 @@ impl Reader {
                 if let Some(call) = call {
                     ledger.add(&call.returned(time_ns, result));
                 } else if SYNC_FAMILY.iter().any(|sync| sync.0 == number) {
-                    ledger.synced(process, arguments[0] as i32, time_ns - began_ns);
+                    let took_ns = time_ns.saturating_sub(began_ns);
+                    ledger.synced(process, arguments[0] as i32, took_ns);
                 } else if OPENING.contains(&number) {
                     if let Ok(descriptor) = i32::try_from(result)
                         && descriptor >= 0
