@@ -75,17 +75,20 @@ def phases(display):
     return shown
 
 
+def farthest(counts):
+    """The pixels of the phase that is least like any of the other's; `counts`: a row for each phase, a column for each of the other."""
+    return max(max(map(min, counts)), max(map(min, zip(*counts))))
+
+
 def difference(one, other):
     """How many pixels of each phase are in no phase of the other, at most."""
-    counts = [[different(a, b) for b in other] for a in one]
-    return max(max(map(min, counts)), max(map(min, zip(*counts))))
+    return farthest([[different(a, b) for b in other] for a in one])
 
 
 def beyond(ours, theirs, alone):
     """How many pixels of each phase are neither crossterm's nor those of the last frame alone, at most."""
     pairs = [(min(theirs, key=lambda shot: different(shot, model)), model) for model in alone]
-    counts = [[different(shot, *pair) for pair in pairs] for shot in ours]
-    return max(max(map(min, counts)), max(map(min, zip(*counts))))
+    return farthest([[different(shot, *pair) for pair in pairs] for shot in ours])
 
 
 def main():

@@ -74,8 +74,9 @@
 //! the descriptor in another way, calls [`OutpaceBackend::flush_and_wait`] first. A frame that still waits when raw mode
 //! ends, on the alternate screen, is not drawn any more.
 //!
-//! The raw mode of [`init`] is crossterm's: `disable_raw_mode` before an editor and `enable_raw_mode` behind it work as with ratatui's `init`.
-//! It is enough to
+//! With the feature `crossterm`, the raw mode of [`init`] is that of crossterm 0.29: `disable_raw_mode` before an editor and
+//! `enable_raw_mode` behind it work as with ratatui's `init`. With another version, or without the feature, give the terminal back
+//! around the editor, which works always:
 //!
 //! ```no_run
 //! # use std::process::Command;
@@ -95,7 +96,7 @@
 //! # Programs that talk
 //!
 //! A chat, an agent or a build tool writes a transcript that grows and repaints a few rows below it. [`Transcript`] does that
-//! in the terminal's own scrollback: lines are appended unwrapped, streamed token by token, and never written again.
+//! in the terminal's own scrollback: lines are appended unwrapped, streamed token by token, and not written again once they are finished.
 //!
 //! # Without this crate
 //!

@@ -122,7 +122,7 @@ impl Renderer {
         self.forget_pen();
     }
 
-    /// Has `shown` say so if all cells are unknown.
+    /// Marks all cells of `shown` as unknown, if those of the terminal are.
     fn mark_unknown(&mut self) {
         if std::mem::take(&mut self.nothing_known) {
             self.shown.cells_mut().fill(Cell::UNKNOWN);
@@ -320,15 +320,12 @@ impl Renderer {
         }
         // A first frame, and one after a change of size, need no count.
         let everything = self.nothing_known && wanted.is_complete();
-        let is_blank = self.is_shown_blank && everything;
-        match everything {
-            true => self.nothing_known = false,
-            false => self.mark_unknown(),
-        }
-        self.is_shown_blank = false;
+        let is_blank = std::mem::take(&mut self.is_shown_blank) && everything;
         let rows = if everything {
+            self.nothing_known = false;
             height
         } else {
+            self.mark_unknown();
             self.unknown_rows(wanted)
         };
         if rows == height {

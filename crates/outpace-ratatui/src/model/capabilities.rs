@@ -46,7 +46,7 @@ impl Capabilities {
         self.repeat == Repeat::Ascii
     }
 
-    /// The same of a terminal that may be xterm: one that is not known, or a multiplexer, which may be in one.
+    /// Whether the terminal may be xterm: it is not known, or it is a multiplexer, which may run in xterm.
     pub(crate) fn may_have_overhangs(self) -> bool {
         self.repeat != Repeat::Anything
     }

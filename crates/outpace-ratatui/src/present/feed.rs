@@ -14,8 +14,8 @@ use crate::sys::{self, Ending};
 const PAUSE: Duration = Duration::from_millis(250);
 /// Frames follow one another no faster: what comes meanwhile is one frame, as tokens of a fast stream are.
 const PACE: Duration = Duration::from_millis(4);
-/// The same where a change of size that overtakes a frame misplaces text ([`Reflow::Ahead`], [`Reflow::AboveCursor`]), so that seldom one is
-/// on its way, and the terminal hardly ever a whole read behind: then it would take half a frame.
+/// The same where a change of size that overtakes a frame misplaces text ([`Reflow::Ahead`], [`Reflow::AboveCursor`]), so that few
+/// frames are on their way. A terminal that is a whole read behind would take half a frame.
 const SLOW_PACE: Duration = Duration::from_millis(16);
 
 #[derive(Default)]

@@ -84,7 +84,7 @@ pub(crate) enum Addition {
 
 /// Shorter frames are shown whole without synchronized output.
 const SMALL: usize = 256;
-/// Frames after a change of size, in which another one is expected: at the pace of a stream a second, or longer.
+/// For so many frames after a change of size, another change is expected. A fast stream in tmux takes a second for them.
 const UNSTEADY_FRAMES: u16 = 64;
 /// A printed line of more symbols is not opened again, and only its last symbol is kept.
 const MOST_GLYPHS: usize = 1 << 14;

@@ -7,7 +7,8 @@ use crate::sys;
 
 /// Raw mode that was begun, and that [`end`](Self::end) ends.
 pub(super) struct RawMode {
-    /// The modes before, of a terminal that crossterm did not make raw: it reads its keys from another one, or has none.
+    /// The session's terminal had these modes. `None`: crossterm made it raw. Otherwise crossterm reads keys from another terminal, or
+    /// from none.
     own: Option<sys::Modes>,
 }
 
@@ -24,7 +25,7 @@ impl RawMode {
         Ok(Self { own })
     }
 
-    /// Makes the terminal raw again behind a stop, which restored its modes, unless the application has ended raw mode.
+    /// Makes the terminal raw again after a stop, unless the application has ended raw mode. The stop restored the modes.
     pub(super) fn resume(&self, terminal: &sys::Terminal) -> io::Result<()> {
         if self.own.is_some() || is_enabled() {
             sys::make_raw(terminal)?;
@@ -32,11 +33,11 @@ impl RawMode {
         Ok(())
     }
 
-    /// Gives the terminal the modes that it had before raw mode.
+    /// Gives the terminal of the session the modes that it had before raw mode.
     pub(super) fn end(self, terminal: &sys::Terminal) -> io::Result<()> {
         let disabled = disable();
         if let Some(modes) = self.own {
-            sys::restore_modes(terminal, &modes)?;
+            sys::restore_modes(&sys::readable_twin(terminal)?, &modes)?;
         }
         disabled
     }

@@ -124,8 +124,7 @@ impl Session {
         } else {
             (&self.terminal).write_all(leave(self.alternate_screen).as_bytes())
         };
-        let input = sys::readable_twin(&self.terminal)?;
-        self.raw_mode.end(&input)?;
+        self.raw_mode.end(&self.terminal)?;
         written
     }
 }

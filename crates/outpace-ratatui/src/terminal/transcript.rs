@@ -34,8 +34,7 @@ use crate::sys;
 /// writes. A slow terminal shows fewer live regions, and every line.
 ///
 /// A token costs its own bytes and 7 to 15 more (2 in tmux), and its line is printed once more when it is finished (not in tmux), with the
-/// live region below. Additions that follow one another within 4 ms (16 in tmux, kitty
-/// and xterm.js) are written together.
+/// live region below. Additions that follow one another within 4 ms (16 in tmux, kitty and xterm.js) are written together.
 ///
 /// ```
 /// use outpace_ratatui::Transcript;
@@ -57,8 +56,8 @@ use crate::sys;
 /// # How it works, and its limits
 ///
 /// The terminal's cursor stays hidden below the last finished line, since terminals carry it along when they reflow; a cursor in
-/// the live region is a cell in reverse ([`Live::set_cursor_position`]). Other output would move it, and belongs into
-/// [`suspend`](Self::suspend).
+/// the live region is a cell in reverse ([`Live::set_cursor_position`]). Other output would move it, is cut at the right edge while a
+/// line is streamed, and belongs into [`suspend`](Self::suspend).
 ///
 /// A terminal may change its size at any time, also while lines are on their way to it. So the terminal itself wraps finished lines.
 /// A line that is being streamed is drawn with the live region until it is finished (by another line, or after a quarter of a second

@@ -116,7 +116,12 @@ impl OutpaceBackend {
     #[cold]
     fn sent_again(&mut self, at: usize) {
         self.damage.cells(at, at + 1);
-        self.forgotten = true;
+        self.forgotten |= self.is_each_change_visible();
+    }
+
+    /// Whether cells that differ for ratatui differ on the screen, too: not without colours, nor where half blocks are exchanged.
+    const fn is_each_change_visible(&self) -> bool {
+        !self.colors_off && !self.capabilities.half_blocks
     }
 
     /// Draws the blanks of a frame again that ratatui has forgotten. They do not show it by themselves: ratatui also sends a blank again
@@ -182,7 +187,7 @@ impl OutpaceBackend {
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
             self.damage.cells(at, at + columns);
         }
-        self.forgotten |= is_same && !always;
+        self.forgotten |= is_same && !always && self.is_each_change_visible();
         width
     }
 }
