@@ -373,10 +373,8 @@ impl Engine {
         mut state: StateGuard<'a>,
         limit: Option<Duration>,
     ) -> StateGuard<'a> {
-        state.waiters += 1;
-        let mut state = state.wait_for(&self.progress, limit);
-        state.waiters = state.waiters.saturating_sub(1);
-        state
+        state.threads_wait = true;
+        state.wait_for(&self.progress, limit)
     }
 
     /// The oldest pending bytes in one piece, up to the stream offset `until`, or up to the end of the line there if

@@ -130,7 +130,7 @@ impl Engine {
         state.looked = state.tail.drained;
         state.drainer = 0;
         state.joined = 0;
-        state.waiters = 0;
+        state.threads_wait = false;
         state.marking = false;
         state.given_up_at = None;
         state.helper.reset_after_fork();

@@ -88,9 +88,8 @@ pub(crate) struct State {
     pub(super) drainer: u64,
     /// How many closed segments have bytes in the joined line that is being written.
     pub(super) joined: usize,
-    /// Threads that wait for `progress`.
-    pub(super) waiters: u32,
-    /// Tasks wait for progress.
+    /// Threads, or tasks, have begun to wait for progress since the last one.
+    pub(super) threads_wait: bool,
     #[cfg(feature = "tokio")]
     pub(super) tasks_wait: bool,
     /// The drain is making the text for a gap.
@@ -175,7 +174,7 @@ impl State {
             last: None,
             drainer: 0,
             joined: 0,
-            waiters: 0,
+            threads_wait: false,
             #[cfg(feature = "tokio")]
             tasks_wait: false,
             marking: false,
@@ -218,20 +217,18 @@ impl State {
         Err(failure.error)
     }
 
-    /// Whether a thread or a task waits for a drain to make progress.
+    /// Whether a thread or a task waits for a drain to make progress. One that has been notified and has not run yet no longer does.
     pub(super) fn is_waited_for(&self) -> bool {
         #[cfg(feature = "tokio")]
         if self.tasks_wait {
             return true;
         }
-        self.waiters > 0
+        self.threads_wait
     }
 
     /// A drain has made progress, or ended.
     pub(super) fn notify_progress(&mut self) {
-        if self.waiters > 0 {
-            self.deferred.progress = true;
-        }
+        self.deferred.progress |= std::mem::take(&mut self.threads_wait);
         #[cfg(feature = "tokio")]
         if std::mem::take(&mut self.tasks_wait) {
             self.deferred.tasks = true;
@@ -324,5 +321,23 @@ impl State {
         let in_memory = (in_segments + published - self.tail.drained) as u64;
         let accepted = self.tail_start + published as u64;
         assert_eq!(accepted - self.drained, in_memory + self.in_file());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_was_notified_no_longer_waits() {
+        let mut state = State::new(Role::Other, None);
+        state.threads_wait = true;
+        assert!(state.is_waited_for());
+        state.notify_progress();
+        // It has not run yet: an unfinished line need not go for it.
+        assert!(!state.is_waited_for() && state.deferred.progress);
+        state.deferred.progress = false;
+        state.notify_progress();
+        assert!(!state.deferred.progress);
     }
 }
