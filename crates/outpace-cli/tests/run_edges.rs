@@ -52,6 +52,25 @@ fn a_terminal_that_goes_takes_its_program_along_also_without_a_controlling_termi
     wait_until("the end", || child.try_wait().unwrap().is_some());
 }
 
+/// A worker that runs as another user opens `/dev/stdout` after a `chmod 666` of what that is.
+#[test]
+fn who_may_open_the_terminal_or_pipe_may_open_the_programs() {
+    let look = "stat -Lc %a:%u /dev/stdout";
+    for options in ["--shim auto", "--shim never", "--pipe"] {
+        let script = format!("chmod 646 /dev/stdout; {look}; {OUTPACE} run {options} -- {look}");
+        let on_a_terminal = Terminal::start("sh", &["-c", &script], false).whole();
+        let in_a_pipe = Command::new("sh").args(["-c", &script]).output().unwrap();
+        for shown in [on_a_terminal, in_a_pipe.stdout] {
+            let shown = text(&shown);
+            let [without, with] = shown.lines().collect::<Vec<_>>()[..] else {
+                panic!("{shown}");
+            };
+            assert!(without.starts_with("646:"), "{shown}");
+            assert_eq!(without, with, "{options}");
+        }
+    }
+}
+
 /// No session has it, as in a container, or one has whose foreground waits for us, as with `su -c`.
 #[test]
 fn keys_of_a_terminal_that_is_not_the_controlling_one_reach_the_program() {

@@ -318,6 +318,7 @@ impl Run {
         ended: &OwnedFd,
     ) -> io::Result<(OwnedFd, Relay)> {
         let (source, program) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+        copy_access(destination, &program);
         // The system limits pipes of users without privileges; a smaller pipe works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&source, LARGEST_PIPE);
         let relay = Relay::new(Route {
@@ -335,6 +336,30 @@ impl Run {
             conversation: None,
         });
         Ok((program, relay))
+    }
+}
+
+/// Gives the program's terminal or pipe the owner and the permissions of the one that it stands for, as far as the system lets us: a
+/// program that runs as another user may open `/dev/stdout`.
+fn copy_access(of: impl AsFd, to: impl AsFd) {
+    use rustix::fs::{Gid, Mode, Uid, fchmod, fchown, fstat};
+    let (Ok(of), Ok(before)) = (fstat(of), fstat(&to)) else {
+        return;
+    };
+    let kind = FileType::from_raw_mode(of.st_mode);
+    if !matches!(kind, FileType::Fifo | FileType::CharacterDevice) {
+        return;
+    }
+    if (of.st_uid, of.st_gid) != (before.st_uid, before.st_gid) {
+        let (owner, group) = (Uid::from_raw(of.st_uid), Gid::from_raw(of.st_gid));
+        let _ = fchown(&to, Some(owner), Some(group));
+    }
+    let (mode, before) = (
+        Mode::from_raw_mode(of.st_mode),
+        Mode::from_raw_mode(before.st_mode),
+    );
+    if mode != before {
+        let _ = fchmod(&to, mode);
     }
 }
 

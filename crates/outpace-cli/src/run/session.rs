@@ -7,7 +7,7 @@ use super::relay::{Conversation, Relay, Route};
 use super::shim::Shim;
 use super::tee::Tee;
 use super::terminal::{self, SeenKey, Settings, Terminal};
-use super::{Run, are_same, check_descriptors};
+use super::{Run, are_same, check_descriptors, copy_access};
 use crate::platform::descriptors::has_gone;
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
@@ -61,6 +61,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         Signals::collect_with(&COLLECTED, signals::meant_for_programs()).map_err(refused)?;
     let stdout = rustix::stdio::stdout();
     let (ours, theirs) = crate::platform::pty::open().map_err(refused)?;
+    copy_access(stdout, &theirs);
     // Without a terminal to read keys from (another user's, say) the program still runs.
     let mut terminal = termios::isatty(stdout)
         .then(Terminal::open)
