@@ -7,8 +7,8 @@
 //! region. The way back is known while the width stays the same.
 //!
 //! A resize overtakes frames on their way: the terminal may have another width than the one the frame was made for. So output that
-//! cannot be repaired does not depend on the width. A finished line is printed from the anchor on, after all below it is erased, and
-//! the terminal wraps it. The rows below the anchor hold the *open* line, which still grows, and the live region. They are drawn
+//! cannot be repaired does not depend on the width. A finished line is printed from the anchor on, and the terminal wraps it. All below is
+//! erased before, unless it can stay as it is ([`stays_below`](TranscriptRenderer::stays_below)). The rows below the anchor hold the *open* line, which still grows, and the live region. They are drawn
 //! one by one without wrapping (`DECAWM` is off): the cursor goes down by vertical tabs, each of which leads one row down in every
 //! terminal, and returns by as many rows. The next frame overwrites rows that were drawn for another width. While a line is open,
 //! wrapping stays off between frames, and the pen is taken to be as it was left: so a token costs a motion to its column and the way back.
@@ -84,6 +84,8 @@ pub(crate) enum Addition {
 
 /// Shorter frames are shown whole without synchronized output.
 const SMALL: usize = 256;
+/// Of more lines that come at once, each would have the live region moved down: it is erased and drawn again.
+const FEW_LINES: usize = 4;
 /// For so many frames after a change of size, another change is expected. A fast stream in tmux takes a second for them.
 const UNSTEADY_FRAMES: u16 = 64;
 /// A printed line of more symbols is not opened again, and only its last symbol is kept.
@@ -117,6 +119,8 @@ pub(crate) struct TranscriptRenderer {
     rows: u16,
     /// The rows that the terminal shows from the anchor on. Cells of the open line are unknown.
     shown: Screen,
+    /// How many of these, the first, are the open line's.
+    open_rows: u16,
     /// The most rows that may have been in use from the anchor on, since the last line was printed.
     below: u16,
     last: Option<Last>,
@@ -148,6 +152,7 @@ impl TranscriptRenderer {
             width: 0,
             rows: 0,
             shown: Screen::new(0, 0),
+            open_rows: 0,
             below: 1,
             last: None,
             begun: false,
@@ -189,6 +194,10 @@ impl TranscriptRenderer {
             self.encoder.forget();
         }
         self.adopt_size(wanted.width(), rows);
+        let lines = additions.iter().filter(|addition| !extends(addition));
+        if lines.count() > FEW_LINES && self.reflow != Reflow::Ahead {
+            self.erase_below(false);
+        }
         for addition in additions {
             match addition {
                 Addition::Line(glyphs) => {
@@ -261,7 +270,7 @@ impl TranscriptRenderer {
         self.encoder.forget();
         if self.begun {
             self.erase_all();
-            self.shown = Screen::new(self.width, 0);
+            self.forget_rows(self.width);
             self.finish_line();
             self.move_to_anchor();
             self.go_home();
@@ -310,7 +319,7 @@ impl TranscriptRenderer {
         self.below = self.below.max(self.reflowed(width, self.shown.height()));
         self.erase_all();
         self.destructive = true;
-        self.shown = Screen::new(width, 0);
+        self.forget_rows(width);
         // kitty forgets blank lines before its cursor.
         let forgotten = |last: &Last| last.columns.is_empty() && !last.is_open();
         if self.reflow == Reflow::AboveCursor && self.last.as_ref().is_some_and(forgotten) {
@@ -363,12 +372,17 @@ impl TranscriptRenderer {
         let Some(mut last) = self.last.take_if(|last| last.is_open()) else {
             return;
         };
-        self.erase_below(!last.glyphs.is_empty());
+        let stays = self.stays_below(&last);
+        if stays {
+            self.make_room(last.rows);
+        } else {
+            self.erase_below(!last.glyphs.is_empty());
+        }
         let colored = last
             .glyphs
             .iter()
             .any(|glyph| glyph.style != Style::default());
-        if colored && (2..=self.rows).contains(&last.rows) {
+        if colored && !stays && (2..=self.rows).contains(&last.rows) {
             self.set_plain_pen();
             self.go_home();
             (1..last.rows).for_each(|_| self.encoder.text(DOWN));
@@ -376,15 +390,61 @@ impl TranscriptRenderer {
         }
         self.go_home();
         self.print(&last.glyphs);
-        if colored && last.rows > self.rows && last.column < self.width {
+        if stays || colored && last.rows > self.rows && last.column < self.width {
             self.set_plain_pen();
             self.encoder.text("\x1b[K");
         }
         self.end_row();
-        self.below = 1;
+        if stays {
+            self.leave_rows(last.rows);
+        } else {
+            self.below = 1;
+        }
         last.open = None;
         self.forget_long(&mut last);
         self.last = Some(last);
+    }
+
+    /// Whether the live region can stay below the open line, while that is printed over its rows. A terminal whose width has changed on the
+    /// way may have other rows there: it is erased behind the line's end, and what is left below it with the next frame. So the end must not be at
+    /// the edge, where erasing takes the last symbol along; nor may wide symbols wrap, which leave a cell as it was.
+    fn stays_below(&self, last: &Last) -> bool {
+        let added = last.rows.saturating_sub(self.open_rows);
+        let in_use = u32::from(self.shown.height()) + u32::from(added);
+        self.unsteady == 0
+            && in_use < self.rows.into()
+            && last.column < self.width
+            && last.columns.iter().all(|&columns| columns == 1)
+            && (self.open_rows..self.shown.height()).any(|y| self.is_left_over(y, 0))
+    }
+
+    /// Moves the rows below those of the open line down, so that it has so many.
+    fn make_room(&mut self, rows: u16) {
+        let added = rows.saturating_sub(self.open_rows);
+        if added == 0 {
+            return;
+        }
+        let height = self.shown.height() + added;
+        // So that none leaves the screen.
+        self.go_to_row(height - 1);
+        self.go_to_row(self.open_rows);
+        self.set_plain_pen();
+        self.encoder.csi(added, b'L');
+        self.column = Column::Unknown;
+        self.shown.resize(self.width, height);
+        let top = self.open_rows;
+        self.shown
+            .scroll(top, height, -i32::from(added), Cell::BLANK);
+        self.open_rows = rows;
+    }
+
+    /// Follows the anchor, which goes down by so many rows.
+    fn leave_rows(&mut self, rows: u16) {
+        let height = self.shown.height();
+        self.shown.scroll(0, height, rows.into(), Cell::BLANK);
+        self.shown.resize(self.width, height - rows);
+        self.open_rows = 0;
+        self.below = self.below.saturating_sub(rows).max(1);
     }
 
     /// Drops all symbols but the last of a line that is too long to be opened again.
@@ -408,8 +468,14 @@ impl TranscriptRenderer {
             self.erase_from_row(overwrites && self.column == Column::Second);
             self.destructive = true;
         }
-        self.shown = Screen::new(self.width, 0);
+        self.forget_rows(self.width);
         self.drawn_below = false;
+    }
+
+    /// Takes all rows from the anchor on to be blank.
+    fn forget_rows(&mut self, width: u16) {
+        self.shown = Screen::new(width, 0);
+        self.open_rows = 0;
     }
 
     /// Erases the rows from the anchor on, whose contents and pen are unknown.
@@ -478,6 +544,7 @@ impl TranscriptRenderer {
         shown.cells_mut()[start..].copy_from_slice(self.shown.cells());
         shown.cells_mut()[..start].fill(Cell::UNKNOWN);
         self.shown = shown;
+        self.open_rows = rows;
         self.blank_behind(rows - 1, last.column);
         self.below += rows;
     }

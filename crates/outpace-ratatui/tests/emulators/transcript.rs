@@ -669,6 +669,43 @@ fn a_streamed_line_costs_its_tokens_and_itself() {
     }
 }
 
+/// A live region goes down a row when a line ends and the next begins. It is moved there (`CSI L`), not erased and drawn again.
+#[test]
+fn a_line_that_ends_leaves_the_live_region_as_it_is() {
+    for reflow in REFLOWS
+        .into_iter()
+        .filter(|reflow| *reflow != Reflow::Ahead)
+    {
+        let (mut transcript, wire) = transcripts::transcript(Size::new(60, 24), reflow);
+        transcript.append("above").unwrap();
+        transcript
+            .live(3, |live| {
+                for y in 0..3 {
+                    live.buffer_mut()
+                        .set_string(0, y, "region ".repeat(8), Style::new());
+                }
+            })
+            .unwrap();
+        transcript.flush_and_wait(None).unwrap();
+        // The second line takes two rows, and the last is not streamed.
+        for (at, text) in ["one", &"two ".repeat(20), "three", "\nfour"]
+            .into_iter()
+            .enumerate()
+        {
+            wire.take();
+            match at {
+                3 => transcript.append(text).unwrap(),
+                _ => transcript.extend(format!("\n{text}")).unwrap(),
+            }
+            transcript.flush_and_wait(None).unwrap();
+            let bytes = String::from_utf8(wire.take()).unwrap();
+            assert!(!bytes.contains("region"), "{reflow:?}: {bytes:?}");
+            let word = text.split_whitespace().next().unwrap();
+            assert!(bytes.contains(word), "{reflow:?}: {bytes:?}");
+        }
+    }
+}
+
 /// Where its driver adds a return to a line feed, Linux hands over the bytes of a write up to there: a terminal may change its size then,
 /// while the cursor is somewhere in the live region.
 #[test]

@@ -4,7 +4,7 @@
 use unicode_width::UnicodeWidthChar;
 
 use super::{DOWN, ERASE_BELOW, Glyph, Last, SAVE_CURSOR, TranscriptRenderer};
-use crate::model::{Screen, trusted_width};
+use crate::model::trusted_width;
 
 impl TranscriptRenderer {
     /// Prints a line that may grow, below the one before, and moves onto its last symbol.
@@ -89,7 +89,7 @@ impl TranscriptRenderer {
             self.encoder
                 .text(if is_empty { ERASE_BELOW } else { "\x1b[J" });
             self.destructive = true;
-            self.shown = Screen::new(self.width, 0);
+            self.forget_rows(self.width);
             self.drawn_below = false;
         }
         if is_empty {

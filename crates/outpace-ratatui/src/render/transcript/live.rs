@@ -15,6 +15,11 @@ impl TranscriptRenderer {
         };
         let wanted_rows = wanted.height().min(self.rows.saturating_sub(elsewhere));
         let height = open + wanted_rows;
+        let moves_down = (self.open_rows..self.shown.height()).any(|y| self.is_left_over(y, 0));
+        if moves_down && self.shown.height() + open.saturating_sub(self.open_rows) <= height {
+            self.make_room(open);
+        }
+        self.open_rows = open;
         let old = self.shown.height();
         if height > old {
             self.shown.resize(self.width, height);
