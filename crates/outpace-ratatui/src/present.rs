@@ -374,6 +374,9 @@ impl Closer {
         if self.closed.load(Ordering::Acquire) {
             return None;
         }
+        if let Some(worker) = &self.worker {
+            worker.begin_closing();
+        }
         self.wait_until_shown(limit);
         *self.reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
         self.closed.store(true, Ordering::Release);

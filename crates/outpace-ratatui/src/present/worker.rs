@@ -50,6 +50,8 @@ struct Slot {
     stats: Stats,
     skipped: u64,
     error: Option<Failure>,
+    /// The terminal is about to be given back: output is not taken any more, and what is on its way is still written.
+    closing: bool,
     stop: bool,
     stopped: bool,
     /// How many threads wait for `finished`: without one, it is not worth a system call.
@@ -152,6 +154,9 @@ impl Worker {
     ) -> io::Result<bool> {
         let mut slot = self.slot();
         slot.check()?;
+        if slot.closing {
+            return Ok(true);
+        }
         if slot.is_heavy || slot.active || !slot.is_idle() || !path.is_ready() {
             return Ok(false);
         }
@@ -363,8 +368,10 @@ impl Worker {
         frame.damage.absorb(damage);
         frame.raw = raw;
         let mut slot = self.slot();
-        slot.frame = Some(frame);
-        self.wake(slot);
+        if !slot.closing {
+            slot.frame = Some(frame);
+            self.wake(slot);
+        }
         Ok(())
     }
 
@@ -527,6 +534,11 @@ impl Worker {
         if let Some(gate) = &self.gate {
             gate.open();
         }
+    }
+
+    /// Takes no more output, so that a program that draws without a pause is idle at last.
+    pub(super) fn begin_closing(&self) {
+        self.slot().closing = true;
     }
 
     /// The output that has not been written: whether a frame waits, and how many bytes beside it.

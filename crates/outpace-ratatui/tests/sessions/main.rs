@@ -370,6 +370,14 @@ fn a_panic_in_another_thread_gives_the_terminal_back_and_drawing_says_so() {
 }
 
 #[test]
+fn a_panic_gives_the_terminal_back_though_another_thread_draws_without_a_pause() {
+    let mut session = Session::start(programs::DRAWS_ON);
+    session.wait_for_end();
+    session.wait_for("drawing says: the terminal was given back");
+    session.assert_given_back();
+}
+
+#[test]
 fn an_application_that_cannot_draw_any_more_ends_after_the_message_of_the_panic() {
     let mut session = Session::start("another panics, and reports slowly");
     session.wait_for_end();

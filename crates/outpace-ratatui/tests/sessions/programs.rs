@@ -21,6 +21,8 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr, tcsetpg
 
 use super::{PROGRAM, SHELL};
 
+/// Its terminal reads more slowly than it draws.
+pub(crate) const DRAWS_ON: &str = "draws on while another panics";
 /// The program `inline`, on a terminal where a key is pressed just when it is asked for its cursor.
 pub(crate) const PRESSED_WHILE_ASKED: &str = "inline, a key pressed while it asks";
 
@@ -59,6 +61,7 @@ fn program() {
         Ok("leaves by stdout") => leaves_by_stdout().unwrap(),
         Ok("another panics") => another_panics(),
         Ok("another panics, and reports slowly") => another_reports_slowly(),
+        Ok(DRAWS_ON) => draws_on(),
         Ok("editor") => editor().unwrap(),
         Ok("editor by commands") => editor_by_commands().unwrap(),
         Ok("printed before") => printed_before().unwrap(),
@@ -320,6 +323,36 @@ fn another_reports_slowly() {
     // It does not wait for the thread.
     drop(helper);
     std::process::exit(0);
+}
+
+/// Another thread panics while this one draws large frames without a pause: one is always on its way.
+fn draws_on() {
+    use ratatui::style::{Color, Style};
+    let mut terminal = outpace_ratatui::init();
+    let helper = std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(100));
+        panic!("the message of the panic")
+    });
+    let mut number = 0_usize;
+    let error = loop {
+        number += 1;
+        let fill = |frame: &mut ratatui::Frame| {
+            for (at, position) in frame.area().positions().enumerate() {
+                let level = (at * 31 + number * 97) as u8;
+                let (near, far) = (Color::Rgb(level, 1, 7), Color::Rgb(7, 3, !level));
+                let style = Style::new().fg(near).bg(far);
+                frame.buffer_mut()[position]
+                    .set_char(char::from(b'a' + level % 26))
+                    .set_style(style);
+            }
+        };
+        if let Err(error) = terminal.draw(fill) {
+            break error;
+        }
+    };
+    let _ = helper.join();
+    drop(terminal);
+    println!("drawing says: {error}");
 }
 
 /// Gives the terminal back for another program, and takes it over again, many times.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Pid;
 use rustix::termios::{LocalModes, tcgetattr};
 
-use super::programs::PRESSED_WHILE_ASKED;
+use super::programs::{DRAWS_ON, PRESSED_WHILE_ASKED};
 use super::{LONG, PROGRAM, PROGRAMS, SHELL, nonzero, pty};
 
 /// A terminal with a program on it.
@@ -82,7 +82,8 @@ impl Session {
         let (ours, theirs_too) = (emulator.try_clone().unwrap(), screen.clone());
         let questions = Arc::new(AtomicUsize::new(0));
         let (asked, types) = (questions.clone(), program == PRESSED_WHILE_ASKED);
-        std::thread::spawn(move || emulate(ours, &theirs_too, &asked, types));
+        let pause = Duration::from_millis(if program == DRAWS_ON { 10 } else { 0 });
+        std::thread::spawn(move || emulate(ours, &theirs_too, &asked, types, pause));
         Self {
             emulator,
             program: theirs,
@@ -189,6 +190,7 @@ fn emulate(
     screen: &(Mutex<vt100::Parser>, Condvar),
     questions: &AtomicUsize,
     types: bool,
+    pause: Duration,
 ) {
     let (screen, changed) = screen;
     let mut chunk = [0; 65536];
@@ -218,5 +220,6 @@ fn emulate(
         // The bytes so far may end with the beginning of a question.
         written.drain(..written.len().saturating_sub(8));
         changed.notify_all();
+        std::thread::sleep(pause);
     }
 }
