@@ -20,11 +20,14 @@ fn main() {
 
 /// It has no C library of its own, and calls its own functions even where a library that is loaded before it has some of
 /// these names, too (`-Bsymbolic`). Its constructor comes first, so with glibc no other one sees its variables (`initfirst`). Its
-/// pointers to functions are written to anyhow (`norelro`). It is small, because each program that is given it has to wait for its
-/// loading.
+/// pointers to functions are written to anyhow (`norelro`). It is small, and has two segments, because each program that is given it
+/// has to wait for its loading.
 const FLAGS: &str = "--edition=2024 --crate-type=cdylib --crate-name=outpace_shim -Cpanic=abort -Copt-level=s \
     -Clto=fat -Ccodegen-units=1 -Cstrip=symbols -Ctarget-feature=-crt-static -Clink-arg=-nostdlib -Clink-arg=-nostartfiles \
-    -Clink-arg=-Wl,-z,now -Clink-arg=-Wl,-z,norelro -Clink-arg=-Wl,-z,initfirst -Clink-arg=-Wl,-Bsymbolic";
+    -Clink-arg=-Wl,-z,now -Clink-arg=-Wl,-z,norelro -Clink-arg=-Wl,-z,initfirst -Clink-arg=-Wl,-Bsymbolic \
+    -Clink-arg=-Wl,-z,noseparate-code -Clink-arg=-Wl,-z,separate-loadable-segments";
+/// Read-only data beside the code: not every linker has this.
+const ONE_SEGMENT: &str = "-Clink-arg=-Wl,--no-rosegment";
 
 fn build(output: &PathBuf) -> Result<(), String> {
     let processor = variable("CARGO_CFG_TARGET_ARCH");
@@ -32,9 +35,14 @@ fn build(output: &PathBuf) -> Result<(), String> {
         fs::write(output, b"").map_err(|error| error.to_string())?;
         return Ok(());
     }
+    compile(output, &[ONE_SEGMENT]).or_else(|_| compile(output, &[]))
+}
+
+fn compile(output: &PathBuf, more: &[&str]) -> Result<(), String> {
     let mut compiler = Command::new(variable("RUSTC"));
     compiler
         .args(FLAGS.split(' '))
+        .args(more)
         .args(["--target", &variable("TARGET"), "-o"])
         .arg(output)
         .arg("shim/shim.rs");
