@@ -644,8 +644,14 @@ fn lines_lost(writer: &str, victim: Victim, round: usize) -> f64 {
         .split_terminator("\r\n")
         .filter_map(|line| line.strip_prefix("n ")?.parse::<u64>().ok());
     let came: std::collections::BTreeSet<u64> = numbers.filter(|number| *number < count).collect();
-    let came = came.len() as u64;
-    count.saturating_sub(came) as f64
+    let lost: Vec<u64> = (0..count).filter(|number| !came.contains(number)).collect();
+    if let (Some(first), Some(last)) = (lost.first(), lost.last()) {
+        // What the relay had taken out of the memory and not shown is one piece: what lay before and behind it came.
+        let length = lost.len() as u64;
+        assert_eq!(last - first + 1, length, "round {round}: {lost:?}");
+        println!("lost: {first} to {last} of {count}");
+    }
+    lost.len() as f64
 }
 
 /// Lines lost in each of many rounds.
