@@ -208,8 +208,10 @@ impl Monitor {
     }
 
     /// Lets the program go on, after the orders before this one. Until the leader [reports](News::Continued) that, a signal or a
-    /// key that stops the program would be undone.
+    /// key that stops the program would be undone. A leader that was stopped as well (`pkill -STOP`) goes on, too: no other process
+    /// would continue it.
     pub(super) fn go_on(&mut self) {
+        signals::send(self.process, libc::SIGCONT);
         self.order(&[CONTINUE]);
     }
 
