@@ -71,6 +71,33 @@ fn who_may_open_the_terminal_or_pipe_may_open_the_programs() {
     }
 }
 
+/// `pkill -STOP` by the program's name stops all three of them, and the shell continues only the one that it knows.
+#[test]
+fn a_program_that_was_stopped_with_its_leader_goes_on_with_outpace() {
+    let mut terminal = Terminal::run(&["sh", "-c", "echo ready; exec sleep 1017"]);
+    // From then on `outpace` knows that the program runs.
+    terminal.wait_for("ready");
+    let mut program = None;
+    wait_until("the program", || {
+        program = process_of(&["sleep", "1017"])
+            .filter(|it| parent_of(parent_of(*it)) == terminal.process());
+        program.is_some()
+    });
+    let program = program.unwrap();
+    let all = [parent_of(program), program, terminal.process()];
+    let send =
+        |process: i32, signal| kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
+    let is_stopped = |process: i32| stat_field(process, 0).as_deref() == Some("T");
+    for process in all {
+        send(process, Signal::STOP);
+        wait_until("a stop", || is_stopped(process));
+    }
+    send(terminal.process(), Signal::CONT);
+    wait_until("all to go on", || !all.into_iter().any(is_stopped));
+    send(program, Signal::KILL);
+    terminal.whole();
+}
+
 /// No session has it, as in a container, or one has whose foreground waits for us, as with `su -c`.
 #[test]
 fn keys_of_a_terminal_that_is_not_the_controlling_one_reach_the_program() {
@@ -775,6 +802,18 @@ fn a_program_that_does_not_write_sees_that_the_reader_has_gone() {
     }
 }
 
+#[test]
+fn the_program_s_terminal_has_no_flag_that_it_did_not_ask_for() {
+    if !installed("perl") {
+        println!("skipped: perl is not installed");
+        return;
+    }
+    let asks = "printf \"close on exec: %d\\n\", (fcntl(STDOUT, F_GETFL, 0) & 02000000) != 0";
+    let mut terminal = Terminal::run(&["perl", "-MFcntl", "-e", asks]);
+    terminal.wait_for("close on exec: 0");
+    terminal.whole();
+}
+
 /// `read line < fifo` in a loop opens and closes the pipe for each line.
 #[test]
 fn a_named_pipe_gets_another_reader_while_the_program_does_not_write() {
@@ -794,16 +833,15 @@ fn a_named_pipe_gets_another_reader_while_the_program_does_not_write() {
         let reader = File::options().read(true).custom_flags(flags).open(&pipe);
         BufReader::new(reader.unwrap())
     };
-    for shim in ["auto", "never"] {
+    for options in [
+        &["--shim", "auto"][..],
+        &["--shim", "never"],
+        &["--terminal"],
+    ] {
         let mut first = reader();
         let mut command = outpace("run");
-        command.args([
-            "--shim",
-            shim,
-            "sh",
-            "-c",
-            "while read -r line; do echo $line; done",
-        ]);
+        let echoes = ["sh", "-c", "while read -r line; do echo $line; done"];
+        command.args(options).args(echoes);
         command.stdout(File::options().write(true).open(&pipe).unwrap());
         let mut outer = command.stdin(Stdio::piped()).spawn().unwrap();
         drop(command);
@@ -832,7 +870,21 @@ fn a_named_pipe_gets_another_reader_while_the_program_does_not_write() {
             first = reader();
         }
         drop(keys);
-        assert_eq!(outer.wait().unwrap().code(), Some(0), "--shim {shim}");
+        assert_eq!(outer.wait().unwrap().code(), Some(0), "{options:?}");
+    }
+}
+
+/// The terminal of `--terminal` goes with what it leads to: otherwise the program would wait for it for ever.
+#[test]
+fn a_program_on_a_terminal_of_its_own_ends_when_its_output_is_refused() {
+    for arguments in [&["yes"][..], &["sh", "-c", "trap '' HUP; yes"]] {
+        let mut command = outpace("run");
+        command.arg("--terminal").args(arguments);
+        command.stdout(File::options().write(true).open("/dev/full").unwrap());
+        let ended = command.stderr(Stdio::piped()).output().unwrap();
+        assert!(!ended.status.success(), "{ended:?}");
+        let said = text(&ended.stderr);
+        assert!(said.contains("No space left on device"), "{said}");
     }
 }
 

@@ -71,6 +71,8 @@ pub(super) struct Route {
 pub(super) struct Conversation {
     /// Counts the times that keys, or answers of the terminal, were given to the program.
     keys: AtomicU64,
+    /// The destination takes no more output.
+    has_ended: AtomicBool,
 }
 
 impl Conversation {
@@ -81,6 +83,11 @@ impl Conversation {
 
     pub(super) fn keys(&self) -> u64 {
         self.keys.load(Ordering::Relaxed)
+    }
+
+    /// Whether no more of the program's output is passed on.
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
     }
 }
 
@@ -167,10 +174,8 @@ impl RelayState {
 impl Relay {
     pub(super) fn new(route: Route) -> Self {
         let state = Mutex::new(RelayState::new(route.timestamps, route.title));
-        let ends_at_hangup = match route.conversation {
-            None => !is_named_pipe(&*route.outlet),
-            Some(_) => route.tee.is_none(),
-        };
+        let goes_on_in_file = route.conversation.is_some() && route.tee.is_some();
+        let ends_at_hangup = !goes_on_in_file && !is_named_pipe(&*route.outlet);
         Self {
             route,
             state,
@@ -214,7 +219,11 @@ impl Relay {
 
     /// Reads until the program has closed its side, or has ended and all is read.
     pub(super) fn run(&self) -> End {
-        match self.pump() {
+        let pumped = self.pump();
+        if let Some(conversation) = &self.conversation {
+            conversation.has_ended.store(true, Ordering::Relaxed);
+        }
+        match pumped {
             Ok(()) => End::Complete,
             Err(error) => End::Refused(error),
         }
@@ -556,7 +565,7 @@ const LOSSY_PATIENCE: Timespec = Timespec {
 const LAG: Duration = Duration::from_millis(20);
 
 /// Whether a pipe has a name in a file system (fifo(7)). Other pipes are in a file system of the kernel's own.
-fn is_named_pipe(descriptor: impl AsFd) -> bool {
+pub(super) fn is_named_pipe(descriptor: impl AsFd) -> bool {
     const PIPEFS_MAGIC: u64 = 0x5049_5045;
     is_pipe(&descriptor)
         && rustix::fs::fstatfs(descriptor).is_ok_and(|system| system.f_type as u64 != PIPEFS_MAGIC)

@@ -3,7 +3,7 @@
 use super::counters::CounterDisplay;
 use super::finish::{self, Relays};
 use super::monitor::{Monitor, News, Standard, Start};
-use super::relay::{Conversation, Relay, Route};
+use super::relay::{self, Conversation, Relay, Route};
 use super::shim::Shim;
 use super::tee::Tee;
 use super::terminal::{self, SeenKey, Settings, Terminal};
@@ -118,6 +118,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         is_continuing: false,
         keys: typed,
         hung_up: false,
+        hangs_up: !relay::is_named_pipe(stdout),
         is_controlled: termios::tcgetsid(stdout)
             .is_ok_and(|session| rustix::process::getsid(None).is_ok_and(|own| own == session)),
         conversation,
@@ -316,6 +317,8 @@ struct Session<'a> {
     keys: Vec<u8>,
     /// The user's terminal has gone.
     hung_up: bool,
+    /// Not so for a pipe with a name (`--terminal`), which can get another reader.
+    hangs_up: bool,
     /// The user's terminal is our controlling one: a signal tells us when it has gone, as it would tell the program.
     is_controlled: bool,
     conversation: Arc<Conversation>,
@@ -363,8 +366,11 @@ impl Session<'_> {
             if !self.is_continuing {
                 self.keys();
             }
-            // Last: relays that are done because the terminal has gone wake this thread only once.
-            if self.hung_up && self.relays.are_done() {
+            // Last: a relay that is done because the terminal has gone wakes this thread only once.
+            if self.conversation.has_ended() {
+                if !self.hung_up {
+                    self.hang_up();
+                }
                 self.let_go();
             }
         }
@@ -472,7 +478,7 @@ impl Session<'_> {
             waiting.push(PollFd::new(&self.pty, PollFlags::OUT));
         }
         let output = rustix::stdio::stdout();
-        if !self.hung_up {
+        if !self.hung_up && self.hangs_up {
             // poll(2) reports a hangup unasked. Without a controlling terminal no signal does.
             waiting.push(PollFd::from_borrowed_fd(output, PollFlags::empty()));
         }
@@ -507,7 +513,7 @@ impl Session<'_> {
                 libc::SIGWINCH if !arrived.by_process => self.follow_size(),
                 libc::SIGCONT => self.go_on(),
                 libc::SIGHUP => {
-                    self.hung_up |= has_gone(rustix::stdio::stdout());
+                    self.hung_up |= self.has_terminal_gone();
                     self.tell_of_hangup();
                 }
                 libc::SIGUSR1 => self.relays.show_counters(self.program),
@@ -527,7 +533,11 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The user's terminal has gone.
+    fn has_terminal_gone(&self) -> bool {
+        self.hangs_up && has_gone(rustix::stdio::stdout())
+    }
+
+    /// The user's terminal has gone, or the pipe or file in its place takes no more.
     fn hang_up(&mut self) {
         self.hung_up = true;
         if !self.is_controlled {
@@ -570,7 +580,7 @@ impl Session<'_> {
     }
 
     fn keys(&mut self) {
-        if !self.hung_up && has_gone(rustix::stdio::stdout()) {
+        if !self.hung_up && self.has_terminal_gone() {
             self.hang_up();
         }
         if let Some(terminal) = self
