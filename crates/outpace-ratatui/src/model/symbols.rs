@@ -85,6 +85,14 @@ pub(crate) fn is_narrow(c: char) -> bool {
     matches!(c, ' '..='~' | '\u{2500}'..='\u{259f}') || trusted_width(c) == 1
 }
 
+/// Whether a symbol is a character of one column with combining marks, and nothing else that changes its width or shape.
+pub(crate) fn has_only_marks(text: &str) -> bool {
+    let changes_shape = |c: char| matches!(c, '\u{1160}'..='\u{11ff}' | '\u{200b}'..='\u{200f}' | '\u{20e3}' | '\u{fe00}'..='\u{fe0f}');
+    let mut characters = text.chars();
+    characters.next().and_then(|first| first.width()) == Some(1)
+        && characters.all(|c| c.width() == Some(0) && !changes_shape(c))
+}
+
 /// The columns of a character on whose width terminals agree, 0 for all others. Terminals agree on most of the
 /// lower planes but for emoji and characters that have an emoji form. Ambiguous widths (lines, blocks) are narrow
 /// in every terminal that draws ratatui's borders.

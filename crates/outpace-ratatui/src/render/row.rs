@@ -3,7 +3,8 @@
 use super::Renderer;
 use super::encode::At;
 use crate::model::{
-    Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, first_difference, is_narrow, trusted_width,
+    Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, first_difference, has_only_marks,
+    is_narrow, trusted_width,
 };
 
 /// Where bytes are cheap, one row in this many is drawn in colour order: a part of the gain for a part of the time.
@@ -408,7 +409,8 @@ impl Renderer {
             self.encoder.advance(columns as u16);
             self.encoder.move_to(x as u16, y);
         }
-        let at_edge = x + widest >= width && !opaque;
+        // A symbol that a terminal takes to be wider must not wrap. Where lines do not wrap, tmux joins a mark with the cell before.
+        let at_edge = x + widest >= width && !opaque && !has_only_marks(text);
         if at_edge {
             self.encoder.text("\x1b[?7l");
         }

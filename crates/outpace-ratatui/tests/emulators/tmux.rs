@@ -42,6 +42,15 @@ where
     for tick in 0..12 {
         terminal.draw(|frame| draw(frame, tick)).unwrap();
     }
+    // Where the line would not wrap, tmux joins a mark with the cell before the last column.
+    let mark_the_last_column = |frame: &mut ratatui::Frame| {
+        draw(frame, 11);
+        let last = frame.area().width - 1;
+        for (row, symbol) in ["e\u{301}", "ก\u{e47}"].into_iter().enumerate() {
+            frame.buffer_mut()[(last, row as u16)].set_symbol(symbol);
+        }
+    };
+    terminal.draw(mark_the_last_column).unwrap();
     while !matches!(event::read(), Ok(Event::Key(key)) if key.code == KeyCode::Char('q')) {}
 }
 
