@@ -195,7 +195,7 @@ impl TranscriptRenderer {
         }
         self.adopt_size(wanted.width(), rows);
         let lines = additions.iter().filter(|addition| !extends(addition));
-        if lines.count() > FEW_LINES && self.reflow != Reflow::Ahead {
+        if lines.count() > FEW_LINES && self.keeps_its_place() {
             self.erase_below(false);
         }
         for addition in additions {
@@ -411,11 +411,18 @@ impl TranscriptRenderer {
     fn stays_below(&self, last: &Last) -> bool {
         let added = last.rows.saturating_sub(self.open_rows);
         let in_use = u32::from(self.shown.height()) + u32::from(added);
-        self.unsteady == 0
+        self.keeps_its_place()
+            && self.unsteady == 0
             && in_use < self.rows.into()
             && last.column < self.width
             && last.columns.iter().all(|&columns| columns == 1)
             && (self.open_rows..self.shown.height()).any(|y| self.is_left_over(y, 0))
+    }
+
+    /// Whether the terminal's cursor is at the anchor at any width. In kitty, where it is not, rows that were moved at the wrong place took
+    /// lines of the transcript along.
+    pub(super) const fn keeps_its_place(&self) -> bool {
+        matches!(self.reflow, Reflow::All | Reflow::Never)
     }
 
     /// Moves the rows below those of the open line down, so that it has so many.

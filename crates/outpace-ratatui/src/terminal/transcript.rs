@@ -34,7 +34,7 @@ use crate::sys;
 /// writes. A slow terminal shows fewer live regions, and every line.
 ///
 /// A token costs its own bytes and 7 to 15 more (2 in tmux), and its line is printed once more when it is finished (not in tmux). The live
-/// region then goes down a row; it is drawn again in tmux alone, below wide symbols, and while the size changes. Additions that follow one another within 4 ms (16 in tmux, kitty and xterm.js) are written together.
+/// region then goes down a row; it is drawn again in tmux, kitty and xterm.js, below wide symbols, and while the size changes. Additions that follow one another within 4 ms (16 in tmux, kitty and xterm.js) are written together.
 ///
 /// ```
 /// use outpace_ratatui::Transcript;

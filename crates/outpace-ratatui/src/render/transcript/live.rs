@@ -15,7 +15,8 @@ impl TranscriptRenderer {
         };
         let wanted_rows = wanted.height().min(self.rows.saturating_sub(elsewhere));
         let height = open + wanted_rows;
-        let moves_down = (self.open_rows..self.shown.height()).any(|y| self.is_left_over(y, 0));
+        let moves_down = self.keeps_its_place()
+            && (self.open_rows..self.shown.height()).any(|y| self.is_left_over(y, 0));
         if moves_down && self.shown.height() + open.saturating_sub(self.open_rows) <= height {
             self.make_room(open);
         }
