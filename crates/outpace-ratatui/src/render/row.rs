@@ -409,12 +409,20 @@ impl Renderer {
             self.encoder.advance(columns as u16);
             self.encoder.move_to(x as u16, y);
         }
-        // A symbol that a terminal takes to be wider must not wrap. Where lines do not wrap, tmux joins a mark with the cell before.
-        let at_edge = x + widest >= width && !opaque && !has_only_marks(text);
+        let at_edge = x + widest >= width && !opaque;
+        // A symbol that a terminal takes to be wider must not wrap. Where lines do not wrap, tmux stays on the last column, and would join
+        // a mark with the cell before; so the character before a mark may wrap.
+        let certain = match text.chars().next() {
+            Some(first) if at_edge && has_only_marks(text) => first.len_utf8(),
+            _ => 0,
+        };
+        let (certain, rest) = text.split_at(certain);
+        self.encoder.set_pen(cell.style());
+        self.encoder.text(certain);
         if at_edge {
             self.encoder.text("\x1b[?7l");
         }
-        self.encoder.print_uncertain(text, cell.style(), opaque);
+        self.encoder.print_uncertain(rest, cell.style(), opaque);
         if at_edge {
             self.encoder.text("\x1b[?7h");
         }
