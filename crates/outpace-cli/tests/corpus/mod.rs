@@ -212,13 +212,17 @@ pub(crate) fn trace(program: &Program, mode: Mode, to: To, lines: u32) -> Value 
                 .spawn()
                 .unwrap();
             let mut reader = child.stdout.take().unwrap();
-            let mut buffer = vec![0; 1 << 16];
-            while reader.read(&mut buffer).unwrap() > 0 {}
+            // Beside stderr, which some programs fill, too.
+            let reader = std::thread::spawn(move || {
+                let mut buffer = vec![0; 1 << 16];
+                while reader.read(&mut buffer).unwrap() > 0 {}
+            });
             assert!(
                 child.wait_with_output().unwrap().status.success(),
                 "{}",
                 program.name
             );
+            reader.join().unwrap();
         }
         To::File => {
             let file = File::create(scratch("file")).unwrap();
