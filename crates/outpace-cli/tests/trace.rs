@@ -752,6 +752,27 @@ fn what_a_program_writes_to_itself_or_to_its_own_files_is_not_its_stdout() {
 }
 
 #[test]
+fn of_two_streams_that_were_not_told_apart_both_places_are_named() {
+    let text_of_it = "#include <unistd.h>\nint main(void) {\n\
+        for (int n = 0; n < 60000; n++) {\n\
+        if (write(1, \"a line\\n\", 7) != 7 || (n % 3 == 0 && write(2, \"error\\n\", 6) != 6)) return 1; } }\n";
+    let Some(program) = compiled("two-places", &[], text_of_it) else {
+        return;
+    };
+    let errors = scratch("two-places.txt");
+    let script = format!("exec {program} 2>{}", errors.display());
+    let found = findings(&["sh", "-c", &script], "two-places.json");
+    let path = found["streams"][0]["target"]["path"].as_str().unwrap();
+    let both = format!(" or {}", errors.display());
+    assert!(
+        path.starts_with("pipe:[") && path.ends_with(&both),
+        "{found:#}"
+    );
+    let remedies = found["verdict"]["remedies"].to_string();
+    assert!(!remedies.contains("setvbuf(stdout"), "{found:#}");
+}
+
+#[test]
 fn a_shell_that_redirects_its_stdout_again_and_again_writes_to_no_known_place() {
     let log = scratch("appended.txt");
     let script = format!(

@@ -3,6 +3,7 @@
 pub(crate) mod answer;
 pub(crate) mod clock;
 pub(crate) mod descriptors;
+pub(crate) mod doing;
 pub(crate) mod ending;
 pub(crate) mod histogram;
 pub(crate) mod interrupts;

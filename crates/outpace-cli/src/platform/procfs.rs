@@ -115,7 +115,6 @@ pub(crate) struct Stat {
     pub(crate) terminal: u32,
     pub(crate) foreground: i32,
     pub(crate) is_of_kernel: bool,
-    pub(crate) minor_faults: u64,
     /// Faults of the children it has waited for: changes when it reaps one.
     pub(crate) children_faults: u64,
     pub(crate) processor: Processor,
@@ -143,7 +142,6 @@ impl Stat {
             terminal: number(4)? as u32,
             foreground: number(5)? as i32,
             is_of_kernel: number(6)? as u64 & PF_KTHREAD != 0,
-            minor_faults: number(7)? as u64,
             children_faults: number(8)? as u64,
             processor: Processor::of(nanoseconds(11)?, nanoseconds(12)?),
             threads: number(17)? as u64,
@@ -214,19 +212,15 @@ pub(crate) fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
-/// The descriptor that the process's first thread reads by read(2) at this moment.
-pub(crate) fn read_under_way(process: i32) -> Option<i32> {
-    let call = fs::read_to_string(format!("/proc/{process}/syscall")).ok()?;
-    let (number, rest) = call.split_once(' ')?;
-    let descriptor = rest.split(' ').next()?.strip_prefix("0x")?;
-    let is_read = number.parse() == Ok(libc::SYS_read);
-    is_read.then(|| i32::from_str_radix(descriptor, 16).ok())?
-}
-
 /// How a descriptor was opened: `O_RDONLY`, `O_WRONLY` or `O_RDWR`.
 pub(crate) fn access(process: i32, descriptor: i32) -> Option<i32> {
     let flags = about(process, descriptor, "flags")?;
     Some(i32::from_str_radix(&flags, 8).ok()? & libc::O_ACCMODE)
+}
+
+/// The position of a descriptor in its file.
+pub(crate) fn position(process: i32, descriptor: i32) -> Option<u64> {
+    about(process, descriptor, "pos")?.parse().ok()
 }
 
 /// Whether a descriptor of a process is open for writing and leads outside of it (not to one of the
@@ -292,7 +286,6 @@ mod tests {
         let stat = Stat::parse(text).unwrap();
         assert!(!stat.has_ended);
         assert_eq!((stat.parent, stat.session, stat.threads), (7, 12, 1));
-        assert_eq!(stat.minor_faults, 321);
         assert_eq!(stat.processor.user_ns, 5 * stat.processor.system_ns);
         assert_eq!(stat.start, 1);
     }

@@ -3,6 +3,7 @@
 
 #![allow(unsafe_code)]
 
+use crate::platform::doing::Doing;
 use crate::platform::has_proc;
 use crate::platform::procfs::{self, Stat};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -672,7 +673,8 @@ fn reads_terminal(process: i32, name: &str) -> bool {
     let is_opened = |descriptor: &i32| link(*descriptor).is_some_and(|path| path == "/dev/tty");
     let mut children = procfs::children(process, process).into_iter();
     procfs::descriptors(process).iter().any(is_opened)
-        || procfs::read_under_way(process)
+        || Doing::of(process, process)
+            .read()
             .and_then(link)
             .is_some_and(|path| path == name)
         || children.any(|child| reads_terminal(child, name))

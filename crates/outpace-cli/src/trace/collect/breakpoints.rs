@@ -141,7 +141,7 @@ impl Breakpoints {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::kernel::doing::Doing;
+    use crate::platform::doing::Doing;
     use std::io::Read;
     use std::process::{Command, Stdio};
 

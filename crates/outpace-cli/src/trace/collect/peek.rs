@@ -9,9 +9,9 @@
 //! stopping it once more.
 
 use crate::platform::clock::{self, Delay};
+use crate::platform::doing::Doing;
 use crate::platform::procfs;
 use crate::trace::kernel::calls::{self, Call};
-use crate::trace::kernel::doing::Doing;
 use crate::trace::kernel::{memory, sys};
 use crate::trace::model::target::{Kind, Target};
 use std::io;

@@ -2,8 +2,8 @@
 //! of the children that the process has waited for, and its time on a processor; and with the call that it is in.
 
 use crate::platform::clock;
+use crate::platform::doing::Doing;
 use crate::platform::procfs::{IoCounters, Processor, Stat, read_again};
-use crate::trace::kernel::doing::Doing;
 use std::collections::BTreeMap;
 use std::fs::File;
 

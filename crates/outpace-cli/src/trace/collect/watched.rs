@@ -7,9 +7,9 @@ use super::breakpoints::{Breakpoints, CallSite};
 use super::peek;
 use super::threads::Threads;
 use crate::platform::clock;
+use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat};
-use crate::trace::kernel::calls::{Call, WriteCall};
-use crate::trace::kernel::doing::Doing;
+use crate::trace::kernel::calls::{self, Call, WriteCall};
 use crate::trace::kernel::memory;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
@@ -63,6 +63,8 @@ pub(crate) struct Watched {
     /// Whether it has other descriptors open that writes could have gone to.
     pub(crate) writes_elsewhere: bool,
     pub(crate) seen: BTreeMap<i32, SampledWrites>,
+    /// Which of stdout and stderr has all bytes, as far as the position in a file shows.
+    pub(crate) filled: Option<i32>,
     pub(super) threads: Threads,
     pub(super) first_ns: u64,
     counters: Option<File>,
@@ -175,6 +177,17 @@ impl Watched {
                 self.targets.extend(target);
             }
         }
+        let mut known = self.targets.range(1..=2);
+        if let Some((&file, _)) = known.find(|(_, target)| target.kind == Kind::File)
+            && let Some(position) = procfs::position(process, file)
+        {
+            // Of a file that was opened for it, the position is at the bytes written there.
+            self.filled = match position as f64 / self.own().bytes_written as f64 {
+                0.95..=1.05 => Some(file),
+                ..0.05 => Some(3 - file),
+                _ => None,
+            };
+        }
         self.writes_elsewhere |= descriptors
             .iter()
             .filter(|descriptor| **descriptor > 2 && !Target::is_inherited(process, **descriptor))
@@ -243,12 +256,6 @@ impl Watched {
     /// Other calls that do work, for each write.
     pub(crate) fn other_calls(&self) -> f64 {
         self.others.0 as f64 / self.others.1.max(1) as f64
-    }
-
-    /// Page faults while it was watched.
-    pub(crate) fn faults(&self) -> u64 {
-        let before = self.stat_before.minor_faults;
-        self.stat.minor_faults.saturating_sub(before)
     }
 
     /// Stdout or stderr, if it has this destination: then another descriptor with it is another name of that stream (Node.js opens
@@ -329,7 +336,7 @@ impl Watched {
     pub(super) fn sample(&mut self, from_ns: u64, now_ns: u64, timeline: &mut Timeline) {
         for thread in self.threads.running() {
             let doing = self.threads.doing(thread);
-            let sync = doing.sync();
+            let sync = calls::sync(doing);
             let write = self.asleep_in(thread, doing);
             let write = write.map(|(write, is_new)| (write.descriptor, write.kind.name, is_new));
             let sync = sync.map(|(descriptor, name)| (self.identify(descriptor), name, false));
@@ -524,6 +531,28 @@ mod tests {
             watched.io.write_calls = calls;
             watched.io.bytes_written = bytes;
             watched
+        }
+    }
+
+    #[test]
+    fn the_position_in_a_file_shows_which_stream_is_written_to() {
+        for redirect in ["", " >&2"] {
+            let file = tempfile::tempfile().unwrap();
+            let mut shell = std::process::Command::new("sh")
+                .args(["-c", &format!("while :; do echo 12345{redirect}; done")])
+                .stdout(std::process::Stdio::null())
+                .stderr(file)
+                .spawn()
+                .unwrap();
+            let process = shell.id() as i32;
+            let mut watched = Watched::find(process, &[process], None, false, 0).unwrap();
+            // Until it has become the shell and writes.
+            let expected = Some([1, 2][usize::from(!redirect.is_empty())]);
+            while watched.own().write_calls < 1000 || watched.filled != expected {
+                watched.refresh(&[process]);
+            }
+            shell.kill().unwrap();
+            shell.wait().unwrap();
         }
     }
 }

@@ -33,19 +33,27 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
             let input = process.targets.get(&0);
             input.is_some_and(|input| input.identity == stream.target.identity)
         };
-        let is_read_within =
-            processes.iter().any(reads_it) || has_ended_with(run, &stream.target, &stream.readers);
-        if stream.target.kind == Kind::Pipe && is_read_within {
-            // The reader is traced, too: its time is not a matter of output.
-            stream.waiting_ns = 0;
+        let is_read_within = processes.iter().any(reads_it);
+        if is_no_wait(&stream.target, &stream.readers, is_read_within, run) {
+            (stream.waiting_ns, stream.syncing_ns) = (0, 0);
         }
     }
     streams
 }
 
-/// Whether the reader of a pipe ended with the program. Then the reader was part of the program, even if its input was not seen.
-fn has_ended_with(run: &Recording, pipe: &Target, readers: &[(i32, String)]) -> bool {
-    run.ending.is_some() && readers.is_empty() && !pipe.is_ours()
+/// Whether a sleep in a write has other causes than its destination: memory takes each write at once, and the time of a reader that
+/// is traced, too, is not a matter of output. A reader that ended with the program was part of it, even if its input was not seen.
+fn is_no_wait(
+    target: &Target,
+    readers: &[(i32, String)],
+    is_read_within: bool,
+    run: &Recording,
+) -> bool {
+    let ended_with_it = || run.ending.is_some() && readers.is_empty() && !target.is_ours();
+    match target.kind {
+        Kind::Pipe => is_read_within || ended_with_it(),
+        _ => target.is_memory(),
+    }
 }
 
 /// Adds the same stream of another process.
@@ -78,7 +86,11 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     let waiting_ns = process.waiting_ns();
     let part = |ns: u64| (waiting_ns as f64 * ns as f64 / seen_ns.max(1) as f64) as u64;
     let (descriptors, main) = attribute(process);
-    let target = main.and_then(|descriptor| process.targets.get(&descriptor));
+    let target = |descriptor| process.targets.get(&descriptor);
+    let target = match (descriptors, target(1), target(2)) {
+        (Descriptors::Either, Some(out), Some(err)) => out.or(err),
+        _ => main.and_then(target).cloned().unwrap_or_default(),
+    };
     // Whether the samples of a descriptor stand for the counted calls.
     let is_main = |descriptor: i32| {
         main == Some(descriptor) || (descriptors == Descriptors::Both && descriptor == 2)
@@ -88,7 +100,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         language: process.language,
         processes: 1,
         descriptors,
-        target: target.cloned().unwrap_or_default(),
+        target,
         calls: io.write_calls,
         bytes: io.bytes_written,
         waiting_ns,
@@ -167,7 +179,10 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     }
     match (target(1), target(2)) {
         (Some(_), Some(_)) if same => (Descriptors::Both, Some(1)),
-        (Some(_), Some(_)) => (Descriptors::Either, most.or(Some(1))),
+        (Some(_), Some(_)) => match process.filled {
+            Some(descriptor) => (Descriptors::One(descriptor), Some(descriptor)),
+            None => (Descriptors::Either, most.or(Some(1))),
+        },
         (Some(_), None) => (Descriptors::One(1), Some(1)),
         (None, Some(_)) => (Descriptors::One(2), Some(2)),
         (None, None) => (Descriptors::Any, None),
@@ -175,7 +190,7 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
 }
 
 /// Writes that are shorter on average are small. Blocks are longer.
-pub(super) const SMALL_WRITES: u64 = 256;
+const SMALL_WRITES: u64 = 256;
 
 /// The buffering that the kernel's counts and the sampled writes show.
 fn sampled_buffering(stream: &Stream) -> Buffering {
@@ -196,8 +211,7 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
         0 => Buffering::Nothing,
         1..ENOUGH => Buffering::TooFew,
         _ if stream.descriptors == Descriptors::Any || stream.hardly_writes() => Buffering::Unknown,
-        _ if mean < SMALL_WRITES && language.prints_unbuffered() => Buffering::Unbuffered,
-        _ if mean < SMALL_WRITES => Buffering::Small,
+        _ if mean < SMALL_WRITES => in_language(Buffering::Small, language),
         _ => sums.unwrap_or_default(),
     }
 }
@@ -276,14 +290,9 @@ fn is_of_root(entry: &LedgerEntry, run: &Recording) -> bool {
 }
 
 fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -> u64 {
-    let is_no_wait = match entry.target.kind {
-        Kind::Null => true,
-        // The reader is traced, too.
-        Kind::Pipe => entry.is_read_within || has_ended_with(run, &entry.target, readers),
-        // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
-        Kind::Unknown => !is_of_root(entry, run),
-        _ => false,
-    };
+    // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
+    let is_unseen = entry.target.kind == Kind::Unknown && !is_of_root(entry, run);
+    let is_no_wait = is_unseen || is_no_wait(&entry.target, readers, entry.is_read_within, run);
     u64::from(!is_no_wait) * asleep_ns(entry, long_ns(entry, run.mode), run)
 }
 
@@ -341,6 +350,42 @@ mod tests {
         assert_eq!(descriptors(&[(1, 5), (2, 5)]), Descriptors::Both);
         assert_eq!(descriptors(&[(1, 5), (2, 6)]), Descriptors::Either);
         assert_eq!(descriptors(&[]), Descriptors::Any);
+    }
+
+    #[test]
+    fn of_two_streams_whose_writes_were_not_told_apart_both_places_are_named() {
+        let mut process = process(&[(1, 5), (2, 6)]);
+        for (descriptor, path) in [(1, "pipe:[5]"), (2, "pipe:[6]")] {
+            process.targets.get_mut(&descriptor).unwrap().path = path.to_owned();
+        }
+        process.seen.insert(1, seen(0, 18));
+        process.seen.insert(2, seen(0, 6));
+        let streams = sampled(&[process], &Recording::default());
+        assert_eq!(streams[0].descriptors, Descriptors::Either);
+        assert_eq!(streams[0].target.path, "pipe:[5] or pipe:[6]");
+    }
+
+    #[test]
+    fn the_position_in_a_file_tells_two_streams_apart() {
+        let mut process = process(&[(1, 5), (2, 6)]);
+        process.filled = Some(2);
+        assert_eq!(attribute(&process), (Descriptors::One(2), Some(2)));
+    }
+
+    #[test]
+    fn a_file_in_memory_is_not_waited_for() {
+        let waited_ns = |driver: &str| {
+            let mut process = process(&[(1, 5)]);
+            let target = process.targets.get_mut(&1).unwrap();
+            (target.kind, target.driver) = (Kind::File, Some(driver.to_owned()));
+            let slept = SampledWrites {
+                waiting_ns: 5_000_000,
+                ..seen(20, 0)
+            };
+            process.seen.insert(1, slept);
+            sampled(&[process], &Recording::default())[0].waiting_ns
+        };
+        assert_eq!([waited_ns("ext4"), waited_ns("tmpfs")], [5_000_000, 0]);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
 use super::estimate;
-use super::streams::SMALL_WRITES;
 use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::target::Kind;
@@ -54,6 +53,8 @@ const DISTORTED: u64 = 2;
 /// that also evicts caches, delays readers and slows the other thread of a core.
 const RUN_TO_RUN: f64 = 0.03;
 const CROWDED: f64 = 0.1;
+/// Threads that write less may wait for the others instead: for workers, compilers, collectors. A part of the others' time.
+const BESIDE: f64 = 0.25;
 /// An interval with ends this near is shown as one figure; with ends this far apart only the upper end is shown.
 const SAME: f64 = 1.15;
 const NOTHING: f64 = 50.0;
@@ -72,8 +73,9 @@ impl Verdict {
         let chance_ns = chance_ns * f64::from(together.high > 0.0);
         // At worst, programs that run at the same time save together no more than the one that saves most.
         let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
+        let hidden_ns = BESIDE * run.beside_ns as f64;
         let blocks_save_ns = Interval {
-            low: together.likely - (together.likely - least_ns).hypot(chance_ns),
+            low: together.likely - (together.likely - least_ns).hypot(chance_ns) - hidden_ns,
             high: together.likely + (together.high - together.likely).hypot(chance_ns),
             ..together
         }
@@ -88,13 +90,18 @@ impl Verdict {
             sentences: Vec::new(),
             remedies: Vec::new(),
         };
-        verdict.limit = match verdict.gains() {
-            [blocks, reader] if reader >= WORTH_IT && reader > blocks => Limit::Reader,
-            [blocks, _] if blocks >= WORTH_IT => Limit::Calls,
+        let [blocks, reader] = verdict.gains();
+        let likely = [Limit::Calls, Limit::Reader][usize::from(reader > blocks)];
+        let gain = blocks.max(reader);
+        verdict.limit = [Limit::Nothing, likely][usize::from(gain >= WORTH_IT)];
+        // Both sides of the edge have the same words: from run to run a program may be on either.
+        let named = match gain {
+            NAMED.. => likely,
+            _ if blocks > 0.0 && together.high >= WORTH_IT * now => Limit::Calls,
             _ => Limit::Nothing,
         };
         // The stream that the sentences are about.
-        let weight = |stream: &&Stream| match verdict.limit {
+        let weight = |stream: &&Stream| match named {
             Limit::Calls => estimate::saved_by_blocks(stream).likely as u64,
             Limit::Reader => slow_ns(stream),
             _ => stream.writing_ns(),
@@ -118,7 +125,7 @@ impl Verdict {
                     "No verdict: most of the sampled write calls failed; --exact counts failed and successful ones.",
                 );
             }
-            Some(worst) => verdict.explain(findings, worst),
+            Some(worst) => verdict.explain(findings, worst, named),
             None => verdict.say(match run.tree {
                 Some(tree) if tree.write_calls > 0 => {
                     format!(
@@ -151,10 +158,10 @@ impl Verdict {
         self.sentences.push(sentence.into());
     }
 
-    fn explain(&mut self, findings: &Findings, worst: &Stream) {
+    fn explain(&mut self, findings: &Findings, worst: &Stream, named: Limit) {
         let percent = |part: f64| format!("{:.0} %", 100.0 * part);
         let (now, all) = (duration(self.now_ns as f64), percent(self.share));
-        if self.limit == Limit::Nothing {
+        if named == Limit::Nothing {
             let answers = ["Nothing to gain", "Output is not the problem"];
             let mut answer = answers[usize::from(self.share < SMALL)];
             let awaited = worst.target.kind.awaited();
@@ -169,10 +176,7 @@ impl Verdict {
                 "."
             } else if worst.could_be_larger() {
                 ", and larger writes would hardly save any of it."
-            } else if worst.descriptors == Descriptors::Any
-                && worst.calls > 0
-                && worst.mean_size() < SMALL_WRITES
-            {
+            } else if worst.descriptors == Descriptors::Any && worst.is_small() {
                 (self.limit, answer) = (Limit::Unknown, "No verdict");
                 " in small writes, but where those went could not be seen; --exact shows it."
             } else {
@@ -202,8 +206,10 @@ impl Verdict {
             0 => String::new(),
             _ => format!(" ({kernel} % in the kernel, {waiting} % waiting for the {awaited})"),
         };
-        self.say(format!("Output is {part}: {took}{parts}."));
-        self.say(if self.limit == Limit::Reader {
+        let is_sure = self.blocks_save_ns.low >= WORTH_IT * self.now_ns as f64;
+        let is = ["may be", "is"][usize::from(is_sure || named == Limit::Reader)];
+        self.say(format!("Output {is} {part}: {took}{parts}."));
+        self.say(if named == Limit::Reader {
             let named = |(process, name): &(i32, String)| format!(", {name} (process {process})");
             let reader = match &worst.readers[..] {
                 [] => awaited.to_owned(),
@@ -215,11 +221,9 @@ impl Verdict {
             let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
             let synced = ["", ", and calls that wait until the device has them"];
             let synced = synced[usize::from(worst.is_synced())];
-            let is_sure = self.blocks_save_ns.low >= NAMED * self.now_ns as f64;
-            let is = ["may be", "is"][usize::from(is_sure)];
             format!("The limit {is} the number of system calls: {calls} writes of {size} bytes on average{synced}.")
         });
-        self.suggest(worst);
+        self.suggest(worst, named);
         self.explain_now(findings);
     }
 
@@ -239,14 +243,15 @@ impl Verdict {
         }
     }
 
-    fn suggest(&mut self, worst: &Stream) {
+    fn suggest(&mut self, worst: &Stream, named: Limit) {
         let kind = worst.target.kind;
         let [blocks_gain, reader_gain] = self.gains();
-        let blocks = (worst.could_be_larger() && blocks_gain >= NAMED).then(|| {
+        let is_named = blocks_gain >= NAMED || named == Limit::Calls;
+        let blocks = (worst.could_be_larger() && is_named).then(|| {
             let known = worst.language.remedy_for_calls(worst.buffering, kind);
             // The known remedies are for stdout, and for writes alone.
-            let is_stdout =
-                !matches!(worst.descriptors, Descriptors::Any | Descriptors::One(..=0 | 2..));
+            let is_stdout = kind != Kind::Unknown
+                && !matches!(worst.descriptors, Descriptors::Any | Descriptors::One(..=0 | 2..));
             let remedy = known.filter(|_| is_stdout && !worst.is_synced());
             let language = worst.language.name();
             // On a pipe `run` spares the calls of programs that print by the C library.
@@ -269,7 +274,7 @@ impl Verdict {
         });
         let reader = (reader_gain >= NAMED).then(|| {
             let (awaited, saved) = (kind.awaited(), range(self.fast_reader_saves_ns));
-            let remedy = if kind.has_reader() {
+            let remedy = if awaited == "reader" {
                 "unchanged: `outpace run -- CMD…` reads its output immediately"
             } else {
                 "write less, fsync it more rarely, or write to a faster device"
@@ -279,7 +284,7 @@ impl Verdict {
                 remedy.to_owned(),
             )
         });
-        let in_order = match self.limit {
+        let in_order = match named {
             Limit::Reader => [reader, blocks],
             _ => [blocks, reader],
         };
@@ -418,6 +423,67 @@ mod tests {
             more_around_them.starts_with("Output is a part of the problem: "),
             "{more_around_them}"
         );
+    }
+
+    #[test]
+    fn both_sides_of_the_edge_have_the_same_words() {
+        let [below, above] =
+            [9, 11].map(|ms| verdict(SAMPLED, 100 * MS, vec![stream(100_000, ms * MS, 0)]));
+        assert_eq!([below.limit, above.limit], [Limit::Nothing, Limit::Calls]);
+        let words = |verdict: &Verdict| -> String {
+            let text = verdict.sentences.join(" ") + &verdict.remedies.join(" ");
+            text.chars().filter(|c| c.is_alphabetic()).collect()
+        };
+        assert_eq!(words(&below), words(&above));
+        let first = &below.sentences[0];
+        assert!(
+            first.starts_with("Output may be a small part of the time: "),
+            "{first}"
+        );
+    }
+
+    #[test]
+    fn what_may_gain_a_tenth_is_not_said_to_be_no_problem() {
+        let wide = Stream {
+            own_ns: Interval::between(0.0, 90.0 * MS as f64),
+            in_kernel_ns: Interval::of([0.0, 3.0, 12.0].map(|ms| ms * MS as f64)),
+            ..stream(20_000, 0, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![wide]);
+        assert_eq!(verdict.limit, Limit::Nothing);
+        assert!(
+            verdict.sentences[0].starts_with("Output may be a small part of the time: "),
+            "{verdict:?}"
+        );
+        assert!(
+            verdict.sentences[2].contains("would save up to"),
+            "{verdict:?}"
+        );
+    }
+
+    #[test]
+    fn what_writes_less_may_wait_for_threads_that_run_beside_it() {
+        let saved = |beside_ns| {
+            let run = Recording {
+                wall_ns: 100 * MS,
+                beside_ns,
+                ..Recording::of(1, SAMPLED)
+            };
+            let findings = Findings {
+                command: vec!["program".to_owned()],
+                run,
+                streams: vec![stream(100_000, 40 * MS, 0)],
+                stacks: Vec::new(),
+                elsewhere: Elsewhere::default(),
+            };
+            Verdict::on(&findings).blocks_save_ns
+        };
+        let (alone, beside) = (saved(0), saved(200 * MS));
+        assert!(
+            alone.low > 30.0 * MS as f64 && beside.low == 0.0,
+            "{beside:?}"
+        );
+        assert_eq!(alone.high, beside.high);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The system calls that write to a descriptor: one table, which the sampler, the seccomp filter and
 //! the tracepoint filter all read.
 
+use crate::platform::doing::Doing;
+
 /// Where a call keeps the bytes it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
@@ -64,6 +66,13 @@ pub(crate) static SYNC_FAMILY: [(libc::c_long, &str); 2] = [
     (libc::SYS_fsync, "fsync"),
     (libc::SYS_fdatasync, "fdatasync"),
 ];
+
+/// The descriptor and the name of the call, if a thread waits in one until a device has its bytes.
+pub(crate) fn sync(doing: Doing) -> Option<(i32, &'static str)> {
+    let (number, arguments) = doing.call()?;
+    let sync = SYNC_FAMILY.iter().find(|sync| sync.0 == number)?;
+    Some((arguments[0] as i32, sync.1))
+}
 
 /// Whether a call does work of its own: it neither writes, nor reads (the kernel counts those), nor only waits or guards, as
 /// libraries do around a write.

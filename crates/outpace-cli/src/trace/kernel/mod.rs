@@ -1,6 +1,5 @@
 //! System calls and files that show what other processes do.
 
 pub(crate) mod calls;
-pub(crate) mod doing;
 pub(crate) mod memory;
 pub(crate) mod sys;

@@ -112,15 +112,19 @@ impl Stream {
         self.bytes / self.calls.max(1)
     }
 
+    /// Whether its writes are too small for blocks, on average.
+    pub(crate) fn is_small(&self) -> bool {
+        self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS
+    }
+
     /// Whether a program that follows the advice for its language would write it in larger blocks: it is written in messages,
     /// or in small writes that are not known to be blocks.
     pub(crate) fn could_be_larger(&self) -> bool {
-        let is_small = self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS;
         match self.buffering {
             Buffering::Unknown | Buffering::TooFew => {
-                is_small && self.descriptors != Descriptors::Any
+                self.is_small() && self.descriptors != Descriptors::Any
             }
-            Buffering::Large => is_small,
+            Buffering::Large => self.is_small(),
             Buffering::Block { capacity } => capacity <= LEAST_MEAN_OF_BLOCKS,
             other => other.is_fine_grained(),
         }

@@ -31,13 +31,13 @@ impl Interval {
         Self::of([self.low, self.likely, self.high].map(bound))
     }
 
-    /// The sum of quantities with independent errors, which add up by their squares.
-    pub(crate) fn independent(all: [Self; 2]) -> Self {
-        let sum: Self = all.into_iter().sum();
-        let error = |of: fn(Self) -> f64| all.map(|one| of(one).powi(2)).iter().sum::<f64>().sqrt();
+    /// The sum of two quantities with independent errors, which add up by their squares.
+    pub(crate) fn independent(self, other: Self) -> Self {
+        let sum = self + other;
+        let error = |of: fn(Self) -> f64| TOGETHER * of(self).hypot(of(other));
         Self {
-            low: sum.likely - TOGETHER * error(|one| one.likely - one.low),
-            high: sum.likely + TOGETHER * error(|one| one.high - one.likely),
+            low: sum.likely - error(|one| one.likely - one.low),
+            high: sum.likely + error(|one| one.high - one.likely),
             ..sum
         }
     }
@@ -84,7 +84,8 @@ mod tests {
     #[test]
     fn independent_errors_add_up_by_their_squares() {
         let parts = [(0.0, 6.0), (10.0, 18.0)];
-        let sum = Interval::independent(parts.map(|(low, high)| Interval::between(low, high)));
+        let [one, other] = parts.map(|(low, high)| Interval::between(low, high));
+        let sum = one.independent(other);
         assert_eq!((sum.low, sum.likely, sum.high), (12.5, 17.0, 21.5));
     }
 

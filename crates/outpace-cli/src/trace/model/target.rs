@@ -20,11 +20,6 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether a process reads what is written there.
-    pub(crate) fn has_reader(self) -> bool {
-        matches!(self, Self::Terminal | Self::Pipe | Self::Socket)
-    }
-
     /// The side that a write to it may wait for.
     pub(crate) fn awaited(self) -> &'static str {
         match self {
@@ -82,7 +77,9 @@ impl Target {
             Some(_) => (Kind::Device, None),
             None if file_type.is_fifo() => (Kind::Pipe, None),
             None if file_type.is_socket() => (Kind::Socket, None),
-            None if file_type.is_file() => (Kind::File, file_system(metadata.dev())),
+            None if file_type.is_file() => {
+                (Kind::File, file_system(process, &path, metadata.dev()))
+            }
             None => (Kind::Other, None),
         };
         Some(Self {
@@ -106,16 +103,35 @@ impl Target {
         ours.is_some() && ours == Self::identity_of(process, descriptor)
     }
 
+    /// Whether it is memory: a write to it waits for no device.
+    pub(crate) fn is_memory(&self) -> bool {
+        let driver = self.driver.as_deref();
+        self.kind == Kind::Null || matches!(driver, Some("tmpfs" | "ramfs" | "devtmpfs"))
+    }
+
     /// Whether it is one of our own streams, which processes outside of the trace may read.
     pub(crate) fn is_ours(&self) -> bool {
         let ours = std::process::id() as i32;
         (0..=2).any(|descriptor| Self::identity_of(ours, descriptor) == Some(self.identity))
     }
 
+    /// This one and another, where it is not known which writes went to which.
+    pub(crate) fn or(&self, other: &Self) -> Self {
+        Self {
+            kind: [Kind::Unknown, self.kind][usize::from(self.kind == other.kind)],
+            path: format!("{} or {}", self.path, other.path),
+            device: None,
+            driver: self.driver.clone().filter(|_| self.driver == other.driver),
+            identity: self.identity,
+        }
+    }
+
     /// One line: path, numbers, driver.
     pub(crate) fn describe(&self) -> String {
-        if self.kind == Kind::Unknown {
+        if self.kind == Kind::Unknown && self.path.is_empty() {
             return "unknown: the program ended before this could be seen".to_owned();
+        } else if self.kind == Kind::Unknown {
+            return format!("{}: which writes went where could not be seen", self.path);
         }
         let mut text = format!("{} ({}", self.path, self.kind.word());
         if let Some((major, minor)) = self.device {
@@ -183,9 +199,12 @@ fn terminal_driver((major, minor): (u32, u32)) -> Option<String> {
     })
 }
 
-/// The type of the mounted file system with this device number.
-fn file_system(device: u64) -> Option<String> {
-    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+/// The type of the file system with this device number, which a process has mounted or, for files of memfd_create(2), the kernel.
+fn file_system(process: i32, path: &str, device: u64) -> Option<String> {
+    if path.starts_with("/memfd:") {
+        return Some("tmpfs".to_owned());
+    }
+    let mounts = fs::read_to_string(format!("/proc/{process}/mountinfo")).ok()?;
     let numbers = format!("{}:{}", libc::major(device), libc::minor(device));
     mounts.lines().find_map(|line| {
         let (place, kind) = line.split_once(" - ")?;
@@ -238,5 +257,25 @@ mod tests {
         let target = of(&file);
         assert_eq!(target.kind, Kind::File);
         assert!(target.driver.is_some(), "{target:?}");
+        assert!(!target.is_memory(), "{target:?}");
+    }
+
+    #[test]
+    fn a_file_in_memory_has_no_device() {
+        let file = rustix::fs::memfd_create("file", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let target = of(&file);
+        assert_eq!(target.kind, Kind::File);
+        assert!(target.is_memory(), "{target:?}");
+    }
+
+    #[test]
+    fn of_two_places_both_are_named() {
+        let (_reader, pipe) = std::io::pipe().unwrap();
+        let (pipe, file) = (of(&pipe), of(&fs::File::open("/proc/self/exe").unwrap()));
+        let either = pipe.or(&file);
+        assert_eq!(either.kind, Kind::Unknown);
+        let both = format!("{} or {}: which", pipe.path, file.path);
+        assert!(either.describe().starts_with(&both), "{either:?}");
+        assert_eq!(pipe.or(&pipe).kind, Kind::Pipe);
     }
 }

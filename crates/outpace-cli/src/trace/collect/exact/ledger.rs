@@ -193,9 +193,9 @@ impl Ledger {
         let stream = self.stream_of(process, descriptor, &target);
         let program = Rc::clone(&self.process(process).program);
         let entry = self.entries.get_mut(&(program, stream, target.identity));
-        entry
-            .into_iter()
-            .for_each(|entry| entry.syncing_ns += took_ns);
+        if let Some(entry) = entry.filter(|entry| !entry.target.is_memory()) {
+            entry.syncing_ns += took_ns;
+        }
     }
 
     /// Adds, for every process of every stream, the count of last bytes seen and of those that ended a line.

@@ -1,6 +1,5 @@
 //! The system call that a thread is in (`syscall` in proc(5)).
 
-use super::calls::SYNC_FAMILY;
 use std::fs;
 
 /// The state of a thread when it was sampled.
@@ -26,16 +25,20 @@ impl Doing {
             .map_or(Self::Hidden, |text| Self::parse(&text))
     }
 
-    /// The descriptor and the name of the call, if the thread waits in one until a device has its bytes.
-    pub(crate) fn sync(self) -> Option<(i32, &'static str)> {
-        let Self::InCall {
-            number, arguments, ..
-        } = self
-        else {
-            return None;
-        };
-        let sync = SYNC_FAMILY.iter().find(|sync| sync.0 == number)?;
-        Some((arguments[0] as i32, sync.1))
+    /// The number and the arguments of the call that it sleeps in.
+    pub(crate) fn call(self) -> Option<(i64, [u64; 6])> {
+        match self {
+            Self::InCall {
+                number, arguments, ..
+            } => Some((number, arguments)),
+            _ => None,
+        }
+    }
+
+    /// The descriptor that it reads by read(2).
+    pub(crate) fn read(self) -> Option<i32> {
+        let (number, arguments) = self.call()?;
+        (number == libc::SYS_read).then_some(arguments[0] as i32)
     }
 
     /// Parses the text of `/proc/PID/task/TID/syscall`.
@@ -79,12 +82,9 @@ mod tests {
                 returns_to: 0x7f12
             }
         );
-        assert_eq!(Doing::parse(text).sync(), None);
-        let sync = format!(
-            "{} 0x1 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x7f12\n",
-            libc::SYS_fsync
-        );
-        assert_eq!(Doing::parse(&sync).sync(), Some((1, "fsync")));
+        assert_eq!(Doing::parse(text).read(), None);
+        let read = format!("{} 0x3 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x7f12\n", libc::SYS_read);
+        assert_eq!(Doing::parse(&read).read(), Some(3));
         assert_eq!(Doing::parse("running\n"), Doing::Running);
         assert_eq!(Doing::parse("-1 0x7ffd 0x7f12\n"), Doing::Asleep);
         assert_eq!(Doing::parse(""), Doing::Hidden);
