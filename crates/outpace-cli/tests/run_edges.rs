@@ -52,6 +52,22 @@ fn a_terminal_that_goes_takes_its_program_along_also_without_a_controlling_termi
     wait_until("the end", || child.try_wait().unwrap().is_some());
 }
 
+/// timeout(1) makes a group of its own, which is in the background. The program is stopped where it reads, and `run` with it. SIGTERM and
+/// SIGCONT come close together.
+#[test]
+fn a_program_that_is_stopped_ends_by_the_sigterm_before_a_sigcont() {
+    if !installed("timeout") {
+        return;
+    }
+    for options in ["--shim auto", "--shim never"] {
+        for _ in 0..3 {
+            let script = format!("timeout 0.5 {OUTPACE} run {options} -- cat; echo $?");
+            let shown = Terminal::start("sh", &["-c", &script], false).whole();
+            assert_eq!(text(&shown), "124\r\n", "{options}");
+        }
+    }
+}
+
 /// A worker that runs as another user opens `/dev/stdout` after a `chmod 666` of what that is.
 #[test]
 fn who_may_open_the_terminal_or_pipe_may_open_the_programs() {
@@ -74,12 +90,15 @@ fn who_may_open_the_terminal_or_pipe_may_open_the_programs() {
 /// `pkill -STOP` by the program's name stops all three of them, and the shell continues only the one that it knows.
 #[test]
 fn a_program_that_was_stopped_with_its_leader_goes_on_with_outpace() {
-    let mut terminal = Terminal::run(&["sh", "-c", "echo ready; exec sleep 1017"]);
+    // Another run of this test may be under way.
+    let duration = format!("1017.{}", std::process::id());
+    let script = format!("echo ready; exec sleep {duration}");
+    let mut terminal = Terminal::run(&["sh", "-c", &script]);
     // From then on `outpace` knows that the program runs.
     terminal.wait_for("ready");
     let mut program = None;
     wait_until("the program", || {
-        program = process_of(&["sleep", "1017"])
+        program = process_of(&["sleep", &duration])
             .filter(|it| parent_of(parent_of(*it)) == terminal.process());
         program.is_some()
     });

@@ -393,7 +393,7 @@ impl Session<'_> {
                 }
                 Ok(Some(News::Continued)) => self.is_continuing = false,
                 // Otherwise the stop came before the order to go on.
-                Ok(Some(News::Stopped(signal))) if !self.is_continuing => self.stop(signal),
+                Ok(Some(News::Stopped(signal))) if !self.is_continuing => self.stop(signal)?,
                 Ok(Some(News::Stopped(_))) => {}
                 Ok(Some(News::Ended(status))) => {
                     self.program_ended();
@@ -709,7 +709,7 @@ impl Session<'_> {
     }
 
     /// The program was stopped: leaves the terminal, and stops this process.
-    fn stop(&mut self, signal: i32) {
+    fn stop(&mut self, signal: i32) -> Result<(), Failure> {
         // Output on its way has been made for a raw terminal.
         if let Some((shim, _)) = &self.shim {
             shim.settle(LAST_OUTPUT);
@@ -726,12 +726,17 @@ impl Session<'_> {
             if !is_ours && !signals::stop_here(signal) {
                 self.give_terminal();
                 self.let_program_go_on();
-                return;
+                return Ok(());
             }
         } else {
             signals::stop_here(signal);
         }
-        self.go_on();
+        // The program has the signals that came meanwhile before it goes on: `timeout` sends SIGTERM, then SIGCONT.
+        self.signals()?;
+        if !self.is_continuing {
+            self.go_on();
+        }
+        Ok(())
     }
 
     /// We were continued: lets the program go on, and takes the terminal again if we are in its foreground.

@@ -87,7 +87,7 @@ pub(crate) fn is_narrow(c: char) -> bool {
 
 /// Whether a symbol is a character of one column with combining marks, and nothing else that changes its width or shape.
 pub(crate) fn has_only_marks(text: &str) -> bool {
-    let changes_shape = |c: char| matches!(c, '\u{1160}'..='\u{11ff}' | '\u{200b}'..='\u{200f}' | '\u{20e3}' | '\u{fe00}'..='\u{fe0f}');
+    let changes_shape = |c: char| matches!(c, '\u{1160}'..='\u{11ff}' | '\u{200b}'..='\u{200f}' | '\u{20e3}' | '\u{fe0f}');
     let mut characters = text.chars();
     characters.next().and_then(|first| first.width()) == Some(1)
         && characters.all(|c| c.width() == Some(0) && !changes_shape(c))

@@ -46,7 +46,10 @@ where
     let mark_the_last_column = |frame: &mut ratatui::Frame| {
         draw(frame, 11);
         let last = frame.area().width - 1;
-        for (row, symbol) in ["e\u{301}", "ก\u{e47}"].into_iter().enumerate() {
+        for (row, symbol) in ["e\u{301}", "ก\u{e47}", "☀\u{fe0e}"]
+            .into_iter()
+            .enumerate()
+        {
             frame.buffer_mut()[(last, row as u16)].set_symbol(symbol);
         }
     };
