@@ -511,6 +511,7 @@ static void holds_up(int signal) {
     while (!held.is_started) {
         usleep(100);
     }
+    held.is_held = 2;
     (void)signal;
 }
 
@@ -557,6 +558,10 @@ static void held_up(char *path, char *other) {
             pid_t child = start((char *[]){other, "follows", path, expected, NULL});
             held.is_started = 1;
             waitpid(child, NULL, 0);
+            /* The handler may get its processor later than the child. */
+            while (held.is_held == 1) {
+                usleep(100);
+            }
             held.is_started = 0;
             while (held.is_held && !held.is_over) {
                 usleep(100);
