@@ -94,10 +94,12 @@ impl Verdict {
         let likely = [Limit::Calls, Limit::Reader][usize::from(reader > blocks)];
         let gain = blocks.max(reader);
         verdict.limit = [Limit::Nothing, likely][usize::from(gain >= WORTH_IT)];
+        let larger = streams.iter().filter(|stream| stream.could_be_larger());
+        let may_save: Interval = larger.map(estimate::saved_by_blocks).sum();
         // Both sides of the edge have the same words: from run to run a program may be on either.
         let named = match gain {
             NAMED.. => likely,
-            _ if blocks > 0.0 && together.high >= WORTH_IT * now => Limit::Calls,
+            _ if may_save.high >= WORTH_IT * now => Limit::Calls,
             _ => Limit::Nothing,
         };
         // The stream that the sentences are about.
@@ -439,6 +441,23 @@ mod tests {
         assert!(
             first.starts_with("Output may be a small part of the time: "),
             "{first}"
+        );
+    }
+
+    #[test]
+    fn a_few_small_writes_beside_those_that_were_not_seen_are_no_limit() {
+        let unseen = Stream {
+            descriptors: Descriptors::Any,
+            buffering: Buffering::Unknown,
+            bytes: 280 * 10_000,
+            own_ns: Interval::between(80.0 * MS as f64, 90.0 * MS as f64),
+            ..stream(10_000, 30 * MS, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![stream(1, 1000, 0), unseen]);
+        assert_eq!(verdict.limit, Limit::Unknown);
+        assert!(
+            verdict.sentences[0].starts_with("No verdict: "),
+            "{verdict:?}"
         );
     }
 
