@@ -39,7 +39,7 @@
 use super::sync::{AtomicU32, AtomicU64, Ordering, fence, fence_after_change};
 
 /// Marks the memory as a ring of this version.
-pub const MAGIC: u64 = 0x6f75_7470_6163_6503;
+pub const MAGIC: u64 = 0x6f75_7470_6163_6504;
 
 /// Bytes of the ring; a power of two. The model checker's is smaller.
 pub use super::sync::CAPACITY;
@@ -96,6 +96,8 @@ pub struct Header {
     pub program: AtomicU32,
     /// The process of `run`.
     pub run: AtomicU32,
+    /// The leader of the session, which ends the use of the ring when `run` was killed; with a pipe there is none, and it is `run`.
+    pub leader: AtomicU32,
     /// The device, inode and number of the terminal (fstat(2)); of a pipe, the first two, and [`NO_TERMINAL`].
     pub device: AtomicU64,
     pub inode: AtomicU64,

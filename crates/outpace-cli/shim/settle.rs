@@ -4,7 +4,7 @@ use crate::ring::{self, Header};
 use crate::system::{self, FUTEX, KILL, Leads, TIMED_OUT, call, leads};
 use core::ffi::c_int;
 use core::ptr;
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 /// The shared memory, once it is there.
 pub(crate) static RING: AtomicPtr<Header> = AtomicPtr::new(ptr::null_mut());
@@ -36,18 +36,21 @@ pub(crate) fn wake(ring: &Header) {
 /// A descriptor that led to the ring's terminal or pipe when the kernel was asked last.
 pub(crate) static LAST_SERVED: AtomicI32 = AtomicI32::new(-1);
 
-/// Ends the use of the ring if `run` has ended, or reads no more. A pipe without a reader shows that even if `run` is a zombie, or
-/// another process has its number. On a terminal the leader of the session ends the use as well.
+/// Ends the use of the ring if no process delivers its bytes any more, or `run` reads no more. On a terminal the leader of the session
+/// delivers them when `run` was killed: until then a write past the ring would succeed unread. A pipe without a reader shows that even
+/// if `run` is a zombie, or another process has its number.
 #[cold]
 pub(crate) fn look_for_run(ring: &Header) {
     let descriptor = LAST_SERVED.load(Ordering::Relaxed);
     let has_hung_up = || {
         ring.is_pipe() && system::has_hung_up(descriptor) && leads(descriptor, ring) == Leads::Here
     };
-    let run = ring.run.load(Ordering::Relaxed) as usize;
-    // SAFETY: signal 0 is none.
-    let is_gone = || unsafe { call(KILL, run, 0, 0, 0, 0, 0) } == system::ESRCH;
-    if has_hung_up() || is_gone() {
+    let is_gone = |process: &AtomicU32| {
+        let process = process.load(Ordering::Relaxed) as usize;
+        // SAFETY: signal 0 is none.
+        unsafe { call(KILL, process, 0, 0, 0, 0, 0) == system::ESRCH }
+    };
+    if has_hung_up() || is_gone(&ring.run) && is_gone(&ring.leader) {
         ring.die();
     }
 }

@@ -46,6 +46,7 @@ impl Memory {
                 magic: long(ring::MAGIC),
                 program: word(1),
                 run: word(2),
+                leader: word(2),
                 device: long(0),
                 inode: long(0),
                 terminal: long(0),

@@ -645,12 +645,16 @@ fn lines_lost(writer: &str, victim: Victim, round: usize) -> f64 {
         .filter_map(|line| line.strip_prefix("n ")?.parse::<u64>().ok());
     let came: std::collections::BTreeSet<u64> = numbers.filter(|number| *number < count).collect();
     let lost: Vec<u64> = (0..count).filter(|number| !came.contains(number)).collect();
-    if let (Some(first), Some(last)) = (lost.first(), lost.last()) {
-        // What the relay had taken out of the memory and not shown is one piece: what lay before and behind it came.
-        let length = lost.len() as u64;
-        assert_eq!(last - first + 1, length, "round {round}: {lost:?}");
-        println!("lost: {first} to {last} of {count}");
+    // What the relay had taken out of the memory and not shown is one piece: what lay before and behind it came.
+    let pieces: Vec<&[u64]> = lost.chunk_by(|one, next| one + 1 == *next).collect();
+    for piece in &pieces {
+        println!(
+            "lost: {} to {} of {count}",
+            piece[0],
+            piece[piece.len() - 1]
+        );
     }
+    assert!(pieces.len() <= 1, "round {round}");
     lost.len() as f64
 }
 

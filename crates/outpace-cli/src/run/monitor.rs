@@ -278,6 +278,9 @@ fn lead(
     let outer = rustix::process::getppid();
     let signals = Signals::collect(&[libc::SIGCHLD, libc::SIGHUP]);
     let shim = start.shim.clone();
+    if let Some(shim) = &shim {
+        shim.has_leader();
+    }
     let settings = start.settings.clone();
     let settings = settings.map(|(before, now)| (before, vec![now]));
     // For output left in the shared memory if `outpace` is killed, and for processes that outlive the program.

@@ -285,6 +285,7 @@ impl Shim {
         let stat = rustix::fs::fstat(terminal)?;
         let header = memory.header();
         header.run.store(std::process::id(), Ordering::Relaxed);
+        header.leader.store(std::process::id(), Ordering::Relaxed);
         header.device.store(stat.st_dev, Ordering::Relaxed);
         header.inode.store(stat.st_ino, Ordering::Relaxed);
         header.terminal.store(stat.st_rdev, Ordering::Relaxed);
@@ -304,6 +305,12 @@ impl Shim {
             way: Mutex::new(None),
             is_passing_on: AtomicBool::new(false),
         })
+    }
+
+    /// Called by the leader of the session: it delivers what is left in memory if `outpace` is killed.
+    pub(super) fn has_leader(&self) {
+        let leader = &self.memory.header().leader;
+        leader.store(std::process::id(), Ordering::Relaxed);
     }
 
     /// Decides whether this command gets the shim, while the leader of the session begins; an error is the reason why not. If it
