@@ -352,7 +352,7 @@ impl Session<'_> {
                 // Signals and keys wait until the program runs, or goes on.
                 continue;
             }
-            self.signals()?;
+            self.signals();
             if self.waits_for_terminal() {
                 if let (Some(terminal), Some(program)) = (&mut self.terminal, self.program)
                     && terminal.look_for_reader(&self.pty, program)
@@ -393,7 +393,7 @@ impl Session<'_> {
                 }
                 Ok(Some(News::Continued)) => self.is_continuing = false,
                 // Otherwise the stop came before the order to go on.
-                Ok(Some(News::Stopped(signal))) if !self.is_continuing => self.stop(signal)?,
+                Ok(Some(News::Stopped(signal))) if !self.is_continuing => self.stop(signal),
                 Ok(Some(News::Stopped(_))) => {}
                 Ok(Some(News::Ended(status))) => {
                     self.program_ended();
@@ -504,7 +504,7 @@ impl Session<'_> {
             && terminal.is_some_and(|terminal| !terminal.is_raw())
     }
 
-    fn signals(&mut self) -> Result<(), Failure> {
+    fn signals(&mut self) {
         // A signal may stop the program: it waits until an ordered continuation is reported.
         while !self.is_continuing
             && let Some(arrived) = self.signals.next()
@@ -530,7 +530,6 @@ impl Session<'_> {
                 }
             }
         }
-        Ok(())
     }
 
     fn has_terminal_gone(&self) -> bool {
@@ -709,7 +708,7 @@ impl Session<'_> {
     }
 
     /// The program was stopped: leaves the terminal, and stops this process.
-    fn stop(&mut self, signal: i32) -> Result<(), Failure> {
+    fn stop(&mut self, signal: i32) {
         // Output on its way has been made for a raw terminal.
         if let Some((shim, _)) = &self.shim {
             shim.settle(LAST_OUTPUT);
@@ -726,17 +725,16 @@ impl Session<'_> {
             if !is_ours && !signals::stop_here(signal) {
                 self.give_terminal();
                 self.let_program_go_on();
-                return Ok(());
+                return;
             }
         } else {
             signals::stop_here(signal);
         }
         // The program has the signals that came meanwhile before it goes on: `timeout` sends SIGTERM, then SIGCONT.
-        self.signals()?;
+        self.signals();
         if !self.is_continuing {
             self.go_on();
         }
-        Ok(())
     }
 
     /// We were continued: lets the program go on, and takes the terminal again if we are in its foreground.

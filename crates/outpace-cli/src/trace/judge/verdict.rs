@@ -276,7 +276,7 @@ impl Verdict {
         });
         let reader = (reader_gain >= NAMED).then(|| {
             let (awaited, saved) = (kind.awaited(), range(self.fast_reader_saves_ns));
-            let remedy = if awaited == "reader" {
+            let remedy = if kind.has_reader() {
                 "unchanged: `outpace run -- CMD…` reads its output immediately"
             } else {
                 "write less, fsync it more rarely, or write to a faster device"

@@ -144,6 +144,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_thread_that_waits_for_the_device_shows_the_call_and_its_descriptor() {
+        let asleep_in = |number: libc::c_long| {
+            let text = format!("{number} 0x1 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x7f12\n");
+            sync(Doing::parse(&text))
+        };
+        assert_eq!(asleep_in(libc::SYS_fsync), Some((1, "fsync")));
+        assert_eq!(asleep_in(libc::SYS_write), None);
+    }
+
+    #[test]
     fn every_call_of_the_family_is_found_by_its_number_once() {
         for call in WRITE_FAMILY {
             let same = WRITE_FAMILY

@@ -20,12 +20,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Whether a write to it may wait for another process, and not for a device.
+    pub(crate) fn has_reader(self) -> bool {
+        !matches!(self, Self::File | Self::Null | Self::Device)
+    }
+
     /// The side that a write to it may wait for.
     pub(crate) fn awaited(self) -> &'static str {
-        match self {
-            Self::File | Self::Null | Self::Device => "device",
-            _ => "reader",
-        }
+        ["device", "reader"][usize::from(self.has_reader())]
     }
 
     /// The word for it in reports and in JSON.
