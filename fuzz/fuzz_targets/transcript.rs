@@ -1,4 +1,4 @@
-//! Plays sessions of a transcript that the fuzzer chooses, and compares the scrollback of four terminal emulators with the text.
+//! Plays sessions of a transcript that the fuzzer chooses, and compares the scrollback of the terminal emulators of this process with the text.
 //! `cargo +nightly fuzz run transcript --features terminals`
 
 #![no_main]
@@ -9,6 +9,8 @@ mod bytes;
 mod emulator;
 #[path = "../../crates/outpace-ratatui/tests/emulators/frames.rs"]
 mod frames;
+#[path = "../../crates/outpace-ratatui/tests/emulators/prompt.rs"]
+mod prompt;
 #[path = "../../crates/outpace-ratatui/tests/emulators/scrollback.rs"]
 mod scrollback;
 #[path = "../../crates/outpace-ratatui/tests/emulators/transcript.rs"]

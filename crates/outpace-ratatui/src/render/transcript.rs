@@ -4,7 +4,8 @@
 //! that reflows its lines carries the cursor along with the text. So every frame starts at the anchor, at any width, without asking
 //! for a position. The cursor is in the second column: wezterm moves a cursor in the first column to the end of the row before. In
 //! terminals that lose the cursor if there is text below it ([`Reflow::AboveCursor`]), it is parked in a row of its own below the live
-//! region. The way back is known while the width stays the same.
+//! region. The way back is known while the width stays the same. kitty loses it, too, but does not reflow the rows of a shell's prompt. So
+//! there the rows from the anchor on are marked as one ([`Reflow::AbovePrompt`]).
 //!
 //! A resize overtakes frames on their way: the terminal may have another width than the one the frame was made for. So output that
 //! cannot be repaired does not depend on the width. A finished line is printed from the anchor on, and the terminal wraps it. All below is
@@ -62,8 +63,11 @@ impl Glyph {
 pub enum Reflow {
     /// It cuts or pads its rows (xterm, the console).
     Never,
-    /// It wraps all lines anew, and keeps its cursor in place only if no text is below (kitty 0.26, xterm.js).
+    /// It wraps all lines anew, and keeps its cursor in place only if no text is below (xterm.js).
     AboveCursor,
+    /// It wraps the lines above a shell's prompt anew, and leaves the rows from there on to the shell (kitty). The rows that a transcript
+    /// draws again are marked as a prompt (`OSC 133`).
+    AbovePrompt,
     /// It wraps all lines anew and carries its cursor along (alacritty, wezterm).
     #[default]
     All,
@@ -105,6 +109,13 @@ const ERASE_BELOW: &str = "\r\x1b[K\x1b[C\x1b[J";
 /// could change its size in the middle of a frame. In new-line mode (`CSI 20 h`) some terminals return the cursor, as after a line
 /// feed: behind it no column is relied on, except in tmux, which does not have that mode.
 const DOWN: &str = "\x0b";
+
+/// Marks the cursor's row as the first of a prompt ([`Reflow::AbovePrompt`]). kitty before 0.34 blanks the rows from there on when its
+/// size changes, newer ones keep them unwrapped; both keep the cursor as many rows below the mark as it was. It is a second prompt
+/// (`k=s`): only first ones are places to scroll to and ends of a command's output.
+const MARK_PROMPT: &str = "\x1b]133;A;k=s\x07";
+/// The same, and from now on no prompt is treated so, until another is marked: as far as a mark stays in the transcript, it has no effect.
+const UNMARK_PROMPT: &str = "\x1b]133;A;k=s;redraw=0\x07";
 const SAVE_CURSOR: &str = "\x1b7";
 const RESTORE_CURSOR: &str = "\x1b8";
 
@@ -128,6 +139,8 @@ pub(crate) struct TranscriptRenderer {
     /// The cursor's row, below the anchor, and its column. In new-line mode a column is sure only in the anchor's row.
     row: u16,
     column: Column,
+    /// The anchor's row is marked as a prompt, as far as known (`Reflow::AbovePrompt`).
+    marked: bool,
     /// The cursor is in the row above the anchor, on the last symbol of the last line (`Reflow::Ahead`).
     on_last: bool,
     /// A row below the last line was drawn since all behind its end was erased (`Reflow::Ahead`). In a window that has become narrower
@@ -158,6 +171,7 @@ impl TranscriptRenderer {
             begun: false,
             row: 0,
             column: Column::Unknown,
+            marked: false,
             on_last: false,
             drawn_below: false,
             unsteady: 0,
@@ -274,6 +288,7 @@ impl TranscriptRenderer {
             self.finish_line();
             self.move_to_anchor();
             self.go_home();
+            self.set_marked(false);
             self.set_wrapping(true);
             self.encoder.text(SHOW_CURSOR);
         }
@@ -320,7 +335,7 @@ impl TranscriptRenderer {
         self.erase_all();
         self.destructive = true;
         self.forget_rows(width);
-        // kitty forgets blank lines before its cursor.
+        // Such terminals forget blank lines before their cursor.
         let forgotten = |last: &Last| last.columns.is_empty() && !last.is_open();
         if self.reflow == Reflow::AboveCursor && self.last.as_ref().is_some_and(forgotten) {
             self.last = None;
@@ -389,6 +404,7 @@ impl TranscriptRenderer {
             self.encoder.csi(last.rows - 1, b'A');
         }
         self.go_home();
+        self.set_marked(false);
         self.print(&last.glyphs);
         if stays || colored && last.rows > self.rows && last.column < self.width {
             self.set_plain_pen();
@@ -419,10 +435,13 @@ impl TranscriptRenderer {
             && (self.open_rows..self.shown.height()).any(|y| self.is_left_over(y, 0))
     }
 
-    /// Whether the terminal's cursor is at the anchor at any width. In kitty, where it is not, rows that were moved at the wrong place took
-    /// lines of the transcript along.
+    /// Whether the terminal's cursor is at the anchor at any width. Where it is not, rows that are moved at the wrong place take lines of the
+    /// transcript along.
     pub(super) const fn keeps_its_place(&self) -> bool {
-        matches!(self.reflow, Reflow::All | Reflow::Never)
+        matches!(
+            self.reflow,
+            Reflow::All | Reflow::AbovePrompt | Reflow::Never
+        )
     }
 
     /// Moves the rows below those of the open line down, so that it has so many.
@@ -438,6 +457,8 @@ impl TranscriptRenderer {
         self.set_plain_pen();
         self.encoder.csi(added, b'L');
         self.column = Column::Unknown;
+        // The mark goes down with its row.
+        self.marked &= self.open_rows > 0;
         self.shown.resize(self.width, height);
         let top = self.open_rows;
         self.shown
@@ -465,6 +486,16 @@ impl TranscriptRenderer {
     fn set_wrapping(&mut self, on: bool) {
         if self.wraps.replace(on) != Some(on) {
             self.encoder.text(if on { WRAP } else { NO_WRAP });
+        }
+    }
+
+    /// Has the terminal leave the rows from the anchor on as they are when its width changes: while they are only drawn, not while one is
+    /// printed. Goes to the first column, where a prompt begins: in others some terminals begin another row for it.
+    fn set_marked(&mut self, on: bool) {
+        if self.reflow == Reflow::AbovePrompt && std::mem::replace(&mut self.marked, on) != on {
+            self.go_home();
+            self.encoder
+                .text(if on { MARK_PROMPT } else { UNMARK_PROMPT });
         }
     }
 
@@ -541,6 +572,7 @@ impl TranscriptRenderer {
     /// Moves the anchor back to the beginning of a line that was printed.
     fn open_again(&mut self, last: &mut Last) {
         let rows = last.rows;
+        self.set_marked(false);
         // The cursor goes down again through all of its rows: kitty then takes them for rows of their own, as those that are drawn.
         self.go_to_row(0);
         self.encoder.csi(rows, b'A');
@@ -573,6 +605,7 @@ impl TranscriptRenderer {
         if last.columns.len() == old {
             return;
         }
+        self.set_marked(false);
         self.go_to_row(0);
         self.encoder.text("\x1b[A");
         self.set_wrapping(true);

@@ -13,6 +13,7 @@
 mod emulator;
 mod frames;
 mod inline;
+mod prompt;
 mod scrollback;
 mod tmux;
 mod transcript;

@@ -1,4 +1,4 @@
-//! Terminal emulators with a scrollback: four in this process, kitty's screen and xterm.js in processes of their own, and tmux.
+//! Terminal emulators with a scrollback: four and a small one in this process, kitty's screen and xterm.js in processes of their own, and tmux.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,6 +12,7 @@ use outpace_ratatui::Reflow;
 use ratatui::layout::Size;
 
 use crate::emulator::{Alacritty, Emulator, Wezterm};
+use crate::prompt::Prompting;
 
 const HISTORY: usize = 20_000;
 
@@ -23,7 +24,10 @@ pub trait Scrollback {
     }
     /// Whether its size may change while something is on its way to it.
     fn may_be_overtaken(&self) -> bool {
-        matches!(self.reflow(), Reflow::All | Reflow::Ahead)
+        matches!(
+            self.reflow(),
+            Reflow::All | Reflow::AbovePrompt | Reflow::Ahead
+        )
     }
     /// Whether its changes of size have left no blanks in a line that were not there.
     fn adds_no_blanks(&mut self) -> bool {
@@ -53,6 +57,8 @@ pub fn in_process() -> Vec<Box<dyn Scrollback>> {
         Box::new(Avt(None)),
         Box::new(Vt100(None)),
         Box::new(Wezterm::with_history(1, 1, HISTORY)),
+        Box::new(Prompting::new(false)),
+        Box::new(Prompting::new(true)),
     ]
 }
 
@@ -343,7 +349,10 @@ impl Scrollback for External {
     }
 
     fn reflow(&self) -> Reflow {
-        Reflow::AboveCursor
+        match self.name {
+            "kitty" => Reflow::AbovePrompt,
+            _ => Reflow::AboveCursor,
+        }
     }
 
     fn adds_no_blanks(&mut self) -> bool {

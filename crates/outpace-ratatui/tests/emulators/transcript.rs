@@ -16,6 +16,7 @@ use ratatui::text::Span;
 
 use crate::emulator::Wezterm;
 use crate::frames::{Choices, Random};
+use crate::prompt::Prompting;
 use crate::scrollback::{self, Scrollback};
 use crate::transcripts::{self, REFLOWS};
 use crate::wire::Wire;
@@ -79,7 +80,7 @@ pub enum Kind {
 }
 
 /// All kinds, without and with wide symbols. vt100 does not tell that a row was wrapped before one.
-pub const KINDS: [(Kind, Reflow, bool); 11] = [
+pub const KINDS: [(Kind, Reflow, bool); 14] = [
     (Kind::Steady, Reflow::All, false),
     (Kind::Steady, Reflow::AboveCursor, false),
     (Kind::Noticed, Reflow::All, false),
@@ -87,6 +88,9 @@ pub const KINDS: [(Kind, Reflow, bool); 11] = [
     (Kind::Noticed, Reflow::All, true),
     (Kind::Overtaking, Reflow::All, false),
     (Kind::Overtaking, Reflow::All, true),
+    (Kind::Steady, Reflow::AbovePrompt, false),
+    (Kind::Noticed, Reflow::AbovePrompt, false),
+    (Kind::Overtaking, Reflow::AbovePrompt, false),
     (Kind::Steady, Reflow::Ahead, false),
     (Kind::Steady, Reflow::Ahead, true),
     (Kind::Noticed, Reflow::Ahead, false),
@@ -258,7 +262,7 @@ impl<C: Choices> Player<'_, C> {
             0 | 1 => {
                 let mut line = word(self.choices, longest, wide);
                 if self.kind == Kind::Noticed && !wide {
-                    // kitty forgets blank lines before its cursor.
+                    // xterm.js forgets blank lines before its cursor.
                     line.push('.');
                 }
                 self.append(line)?;
@@ -492,6 +496,34 @@ fn blanks_that_kitty_puts_into_lines_by_itself_are_told_from_ours() {
     assert_eq!(normal(&kitty.lines()), [long, "abcdef"]);
 }
 
+/// kitty blanks the rows of a prompt when its size changes. A line that is finished is none, also in the middle of the frame that prints it, nor
+/// is text behind the transcript.
+#[test]
+fn finished_lines_and_what_comes_behind_the_transcript_belong_to_no_prompt() {
+    for keeps in [false, true] {
+        let (wide, narrow) = (Size::new(30, 10), Size::new(7, 10));
+        let (mut transcript, wire) = transcripts::transcript(wide, Reflow::AbovePrompt);
+        let mut terminal = Prompting::new(keeps);
+        terminal.start(wide);
+        for text in ["first", "\nsecond", " one", "\nthird"] {
+            transcript.extend(text).unwrap();
+            transcript.flush_and_wait(None).unwrap();
+            for part in wire.take().split_inclusive(|&byte| byte == b'\n') {
+                terminal.feed(part);
+                terminal.resize(narrow);
+                terminal.resize(wide);
+            }
+        }
+        transcript.finish().unwrap();
+        terminal.feed(&wire.take());
+        assert_eq!(normal(&terminal.lines()), ["first", "second one", "third"]);
+        terminal.feed(b"$ ls\r\nfile\r\n$ ");
+        terminal.resize(narrow);
+        let lines = normal(&terminal.lines());
+        assert_eq!(lines[3..], ["$ ls", "file", "$"]);
+    }
+}
+
 /// tmux is narrower than the transcript knows: the line wraps into the live region, which then goes before another line begins.
 #[test]
 fn a_line_that_wraps_into_the_live_region_unexpectedly_keeps_none_of_it() {
@@ -591,7 +623,7 @@ fn a_keystroke_below_a_long_transcript_takes_at_most_40_bytes_and_a_token_little
     // Beside the token: the motion to its column, and the one back.
     let most_beside_a_token = |reflow| match reflow {
         Reflow::Ahead => 2,
-        Reflow::All | Reflow::Never => 7,
+        Reflow::All | Reflow::AbovePrompt | Reflow::Never => 7,
         // Both lead past the live region.
         Reflow::AboveCursor => 15,
     };
@@ -645,7 +677,8 @@ fn a_streamed_line_costs_its_tokens_and_itself() {
     for reflow in REFLOWS {
         let (mut transcript, wire) = transcripts::transcript(Size::new(100, 30), reflow);
         let (mut text, mut tokens) = (0, 0);
-        for _ in 0..20 {
+        let lines = 20;
+        for _ in 0..lines {
             transcript.append("").unwrap();
             for token in 0..10 {
                 let token = format!("token {token} ");
@@ -660,6 +693,8 @@ fn a_streamed_line_costs_its_tokens_and_itself() {
         let most = match reflow {
             Reflow::Ahead => text + 4 * tokens,
             Reflow::All | Reflow::Never => 2 * text + 11 * tokens,
+            // A mark for each line, and its end.
+            Reflow::AbovePrompt => 2 * text + 11 * tokens + 35 * lines,
             Reflow::AboveCursor => 2 * text + 15 * tokens,
         };
         assert!(
@@ -672,7 +707,7 @@ fn a_streamed_line_costs_its_tokens_and_itself() {
 /// A live region goes down a row when a line ends and the next begins. It is moved there (`CSI L`), not erased and drawn again.
 #[test]
 fn a_line_that_ends_leaves_the_live_region_as_it_is() {
-    for reflow in [Reflow::All, Reflow::Never] {
+    for reflow in [Reflow::All, Reflow::AbovePrompt, Reflow::Never] {
         let (mut transcript, wire) = transcripts::transcript(Size::new(60, 24), reflow);
         transcript.append("above").unwrap();
         transcript

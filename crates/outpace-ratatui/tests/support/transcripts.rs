@@ -6,10 +6,11 @@ use ratatui::layout::Size;
 
 use crate::wire::Wire;
 
-pub const REFLOWS: [Reflow; 4] = [
+pub const REFLOWS: [Reflow; 5] = [
     Reflow::All,
     Reflow::Ahead,
     Reflow::AboveCursor,
+    Reflow::AbovePrompt,
     Reflow::Never,
 ];
 

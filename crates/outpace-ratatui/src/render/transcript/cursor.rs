@@ -53,6 +53,7 @@ impl TranscriptRenderer {
         if row < self.row {
             self.go_to_row(row);
         }
+        self.set_marked(true);
         match self.column {
             Column::First => self.encoder.text("\x1b[C"),
             Column::Second => {}
