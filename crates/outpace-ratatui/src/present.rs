@@ -320,8 +320,9 @@ impl Presenter {
         }
     }
 
-    /// Shows the last frame and writes the farewell. Gives up on a terminal that does not read within the limit.
-    pub(crate) fn close(&mut self, limit: Duration) {
+    /// Shows the last frame and writes the farewell, unless the terminal `is_left` by other bytes that do the same. Gives up on a
+    /// terminal that does not read within the limit.
+    pub(crate) fn close(&mut self, limit: Duration, is_left: bool) {
         let farewell = |renderer: &mut Renderer, bytes: &mut Vec<u8>| {
             bytes.extend_from_slice(renderer.farewell());
         };
@@ -337,7 +338,8 @@ impl Presenter {
                 let worker = worker.clone();
                 // An error could be reported to no caller. A thread is started for the farewell only where the write has to wait.
                 let is_done = !worker.has_started()
-                    && (worker.closed.load(Ordering::Acquire)
+                    && (is_left
+                        || worker.closed.load(Ordering::Acquire)
                         || self.write_now(false, farewell).unwrap_or(true))
                     && !worker.has_started();
                 if is_done {
@@ -389,6 +391,11 @@ impl Closer {
             (_, 0) => Some("the last frame".into()),
             (_, bytes) => Some(format!("the last frame and {bytes} bytes before it")),
         }
+    }
+
+    /// Whether both silence the same presenter.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.closed, &other.closed)
     }
 
     /// Why the presenter does not write any more. `None`: it does.

@@ -8,6 +8,8 @@ mod portable;
 #[cfg(all(unix, not(outpace_portable)))]
 mod signals;
 #[cfg(all(unix, not(outpace_portable)))]
+mod threads;
+#[cfg(all(unix, not(outpace_portable)))]
 mod unix;
 
 #[cfg(unix)]
@@ -19,6 +21,8 @@ pub(crate) use signals::{
     Ending, Writing, catch_stops, ignore_endings, ignore_stops, stop, was_stopped, watch_endings,
     without_signals,
 };
+#[cfg(all(unix, not(outpace_portable)))]
+pub(crate) use threads::Threads;
 #[cfg(all(unix, not(outpace_portable)))]
 pub(crate) use unix::*;
 

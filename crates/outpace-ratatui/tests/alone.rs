@@ -45,6 +45,8 @@ mod linux {
         let shown = reader.join().expect("it is read");
         assert!(status.success(), "{status}: {shown}");
         assert!(shown.contains("printed 19"), "{shown}");
+        let place = |text| shown.find(text).expect(text);
+        assert!(place("goodbye") < place("farewell"), "{shown:?}");
     }
 
     /// Draws small pictures, each behind text that was printed and not flushed.
@@ -59,8 +61,17 @@ mod linux {
                 .expect("it is drawn");
             assert_eq!(threads(), 1, "after picture {number}");
         }
+        // Another thread may hold the lock of standard output, so a thread of the backend's takes it from then on.
+        let (done, wait) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || wait.recv());
+        print!("goodbye");
+        terminal
+            .draw(|frame| frame.render_widget("farewell", frame.area()))
+            .expect("it is drawn");
+        assert_eq!(threads(), 3, "beside another thread");
         drop(terminal);
-        assert_eq!(threads(), 1, "in the end");
+        drop(done);
+        let _ = other.join();
     }
 
     fn threads() -> usize {

@@ -1,6 +1,6 @@
 //! The symbols of more than one `char`, and the columns that a `char` takes.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use unicode_width::UnicodeWidthChar;
@@ -11,7 +11,8 @@ use super::cell::{Cell, INTERNED};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Symbols {
     pub(super) entries: Vec<Entry>,
-    pub(super) indices: HashMap<Arc<str>, u32>,
+    /// No hash table: most screens have no such symbol, and seeding a table takes a system call.
+    pub(super) indices: BTreeMap<Arc<str>, u32>,
     /// Whether any of them is opaque.
     has_opaque: bool,
 }

@@ -189,7 +189,14 @@ impl Gate {
     /// Holds the stream's other writers back from now on, or soon.
     pub(super) fn close(&self) {
         self.shared.state().closed = true;
-        self.shared.changed.notify_all();
+        self.notify();
+    }
+
+    /// Only the gate's thread, and threads that wait for it, wait for a change.
+    fn notify(&self) {
+        if self.has_started() {
+            self.shared.changed.notify_all();
+        }
     }
 
     /// For the draw call, after [`close`](Self::close): waits a moment until they are held back for sure.
@@ -233,7 +240,7 @@ impl Gate {
     /// Lets the stream's other writers write again.
     pub(super) fn open(&self) {
         self.shared.state().closed = false;
-        self.shared.changed.notify_all();
+        self.notify();
     }
 }
 
@@ -256,6 +263,6 @@ impl Drop for Held<'_> {
 impl Drop for Gate {
     fn drop(&mut self) {
         self.shared.state().quit = true;
-        self.shared.changed.notify_all();
+        self.notify();
     }
 }

@@ -8,18 +8,13 @@ use std::time::Duration;
 compile_error!("elsewhere than on Unix outpace-ratatui needs its feature `crossterm`");
 
 /// A terminal that is drawn on: one of the standard streams.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Terminal {
     Stdout,
     Stderr,
 }
 
 impl Terminal {
-    #[expect(clippy::unnecessary_wraps, reason = "as that of a file")]
-    pub(crate) const fn try_clone(&self) -> io::Result<Self> {
-        Ok(*self)
-    }
-
     pub(crate) fn is_terminal(&self) -> bool {
         match self {
             Self::Stdout => io::stdout().is_terminal(),
@@ -170,8 +165,8 @@ pub(crate) fn is_raw(_: &Terminal) -> bool {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "as that of a file")]
-pub(crate) const fn readable_twin(terminal: &Terminal) -> io::Result<Terminal> {
-    Ok(*terminal)
+pub(crate) fn readable_twin(terminal: &Terminal) -> io::Result<Terminal> {
+    Ok(terminal.clone())
 }
 
 pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {

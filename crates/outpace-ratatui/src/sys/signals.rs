@@ -1,12 +1,13 @@
 //! Signals: stops, and the ends of processes. They need `unsafe`.
 #![allow(unsafe_code)]
 
-use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, IntoRawFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use super::Terminal;
 
 /// Runs `f` with every signal blocked in this thread, and in those that it starts: signals are the application's.
 pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
@@ -36,13 +37,13 @@ pub(crate) fn without_signals<T>(f: impl FnOnce() -> T) -> T {
 /// session on the same terminal takes it again.
 struct Stops {
     /// Never closed either.
-    terminal: File,
+    terminal: Terminal,
     modes: libc::termios,
     farewell: &'static str,
 }
 
 impl Stops {
-    fn is_for(&self, terminal: &File, modes: &libc::termios, farewell: &str) -> bool {
+    fn is_for(&self, terminal: &Terminal, modes: &libc::termios, farewell: &str) -> bool {
         let flags = |modes: &libc::termios| {
             let libc::termios {
                 c_iflag,
@@ -210,7 +211,7 @@ fn handlers() -> [(libc::c_int, usize); 2] {
 
 /// From now on a stop from outside (SIGTSTP) first writes `farewell` to the terminal and gives it its
 /// present modes back. Signals that the application handles itself are left alone.
-pub(crate) fn catch_stops(terminal: &File, farewell: &'static str) -> io::Result<()> {
+pub(crate) fn catch_stops(terminal: &Terminal, farewell: &'static str) -> io::Result<()> {
     let mut modes = MaybeUninit::uninit();
     // SAFETY: the descriptor is open, and on success the structure is filled.
     let modes = unsafe {
@@ -227,7 +228,7 @@ pub(crate) fn catch_stops(terminal: &File, farewell: &'static str) -> io::Result
         Some(stops) => stops,
         None => {
             let stops = Box::leak(Box::new(Stops {
-                terminal: terminal.try_clone()?,
+                terminal: terminal.clone(),
                 modes,
                 farewell,
             }));

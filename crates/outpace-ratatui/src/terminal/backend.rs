@@ -21,6 +21,7 @@ use super::options::{Options, Target};
 use super::passthrough::Passthrough;
 use super::probe;
 use super::report::Report;
+use super::session;
 use crate::model::{Capabilities, Cursor, Screen, Stats};
 use crate::present::{Closer, Damage, Failure, Output, Presenter, Scrolling, Stream};
 use crate::render::Renderer;
@@ -171,9 +172,13 @@ impl OutpaceBackend {
     }
 
     pub(super) fn on(file: sys::Terminal, options: Options) -> io::Result<Self> {
-        let capabilities = probe::find_capabilities(&file, &options);
-        let output = Output::Terminal(file.try_clone()?);
-        let size = surface_size(&file)?.unwrap_or(Size::new(80, 24));
+        let own_size = own_size(&file)?;
+        let capabilities = probe::find_capabilities(own_size.is_some(), &options);
+        let output = Output::Terminal(file.clone());
+        let size = match own_size {
+            Some(size) => size,
+            None => size_elsewhere()?.unwrap_or(Size::new(80, 24)),
+        };
         let mut backend = Self::assemble(
             output,
             Surface::Terminal(file),
@@ -473,15 +478,24 @@ fn shared_stream(terminal: &sys::Terminal, target: Target) -> Option<Stream> {
 /// The size of the terminal that the descriptor is on or, if it is on none, of the one that the process
 /// was started from.
 fn surface_size(file: &sys::Terminal) -> io::Result<Option<Size>> {
-    let own = sys::terminal_size(file).map_err(|error| Failure::new(&error).report())?;
-    let size = match own {
-        Some(size) => Some(size),
-        None => match sys::controlling_terminal() {
-            Ok(terminal) => sys::terminal_size(&terminal)?,
-            Err(_) => None,
-        },
-    };
+    match own_size(file)? {
+        Some(size) => Ok(Some(size)),
+        None => size_elsewhere(),
+    }
+}
+
+/// The size of the terminal that the descriptor is on. `None`: it is on none.
+fn own_size(file: &sys::Terminal) -> io::Result<Option<Size>> {
+    let size = sys::terminal_size(file).map_err(|error| Failure::new(&error).report())?;
     Ok(size.map(|size| Size::new(size.columns, size.rows)))
+}
+
+/// The size of the terminal that the process was started from, if there is one.
+fn size_elsewhere() -> io::Result<Option<Size>> {
+    let Ok(terminal) = sys::controlling_terminal() else {
+        return Ok(None);
+    };
+    own_size(&terminal)
 }
 
 /// Bytes of the application's own, as crossterm's commands are: `execute!(terminal.backend_mut(),
@@ -517,7 +531,8 @@ impl Drop for OutpaceBackend {
         }
         let rest = self.passthrough.rest();
         let _ = self.pass(&rest, None);
-        self.presenter.close(probe::LEAVE_LIMIT);
+        let is_left = session::will_end(&self.closer);
+        self.presenter.close(probe::LEAVE_LIMIT, is_left);
         if let Some(report) = self.report.take() {
             report.write(self.capabilities, self.stats());
         }

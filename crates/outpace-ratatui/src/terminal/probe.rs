@@ -17,11 +17,11 @@ pub(crate) const LEAVE_LIMIT: Duration = Duration::from_millis(450);
 
 /// Finds the terminal's capabilities by its name and the variables it sets. It is not asked: answers come through the input, whose
 /// keys belong to the application, and bytes that are read there cannot be given back.
-pub(crate) fn find_capabilities(terminal: &sys::Terminal, options: &Options) -> Capabilities {
+pub(crate) fn find_capabilities(is_terminal: bool, options: &Options) -> Capabilities {
     options.capabilities.unwrap_or_else(|| {
         let found = by_environment(|name| std::env::var(name).unwrap_or_default());
         Capabilities {
-            synchronized: found.synchronized && terminal.is_terminal(),
+            synchronized: found.synchronized && is_terminal,
             alternate_screen: !options.main_screen,
             ..found
         }
@@ -158,7 +158,7 @@ impl Conversation {
             Some(sys::make_raw(&input)?)
         };
         Ok(Self {
-            output: terminal.try_clone()?,
+            output: terminal.clone(),
             input,
             modes,
         })

@@ -53,6 +53,13 @@ pub(super) fn set_closer(closer: Closer) {
     }
 }
 
+/// Whether the present session is that of this presenter: its end shows the cursor and resets the pen.
+pub(super) fn will_end(presenter: &Closer) -> bool {
+    let session = session();
+    let closer = session.as_ref().and_then(|session| session.closer.as_ref());
+    closer.is_some_and(|closer| closer.is_same(presenter))
+}
+
 /// Gives the terminal back, if there is a session.
 pub(super) fn end(reason: &str) -> io::Result<()> {
     // In a statement of its own: the session is not locked while it ends.
@@ -108,7 +115,7 @@ impl Session {
         })
     }
 
-    fn end(self, reason: &str) -> io::Result<()> {
+    fn end(mut self, reason: &str) -> io::Result<()> {
         let given_up = self
             .closer
             .as_ref()
@@ -122,7 +129,8 @@ impl Session {
                 format!("the terminal does not read; given up: {what}"),
             ))
         } else {
-            (&self.terminal).write_all(leave(self.alternate_screen).as_bytes())
+            self.terminal
+                .write_all(leave(self.alternate_screen).as_bytes())
         };
         self.raw_mode.end(&self.terminal)?;
         written

@@ -99,8 +99,9 @@ where
 {
     let mut terminal = init();
     let result = f(&mut terminal);
-    drop(terminal);
+    // The last frame is shown, and the cursor with it. Afterwards the terminal has nothing to write by itself.
     restore();
+    drop(terminal);
     result
 }
 
@@ -141,7 +142,7 @@ impl Options {
         panic::give_back_first();
         try_restore()?;
         let terminal = self.target.open()?;
-        session::begin(terminal.try_clone()?, options.is_none())?;
+        session::begin(terminal.clone(), options.is_none())?;
         self.owns_screen = options.is_none();
         self.main_screen = options.is_some();
         let made = OutpaceBackend::on(terminal, self).and_then(|mut backend| {

@@ -183,7 +183,7 @@ impl Transcript {
             true => TranscriptRenderer::new(reflow_by_name(), true),
             false => TranscriptRenderer::plain(),
         };
-        let feed = Feed::start(renderer, Output::Terminal(file.try_clone()?))?;
+        let feed = Feed::start(renderer, Output::Terminal(file.clone()))?;
         feed.leave_at_endings()?;
         Ok(Self::with(feed, Surface::Terminal(file)))
     }
@@ -352,7 +352,7 @@ impl Transcript {
         if let Surface::Terminal(file) = &self.surface
             && let Ok((1.., _)) = probe::ask_for_cursor(file)
         {
-            let mut terminal = file;
+            let mut terminal = file.clone();
             terminal.write_all(b"\r\n")?;
         }
         Ok(())
