@@ -454,12 +454,12 @@ impl Renderer {
             let price = self.encoder.price_ahead(x as u16, y) as usize;
             let start = self.shown.index(0, y);
             let gap = start + usize::from(from)..start + x;
-            // Lines stick out of their cells by a pixel in xterm. A bold symbol that the bold font lacks changes the font of the text
+            // Some symbols stick out of their cells by a pixel in xterm. A bold one that the bold font lacks changes the font of the text
             // that is printed with it. So this moves over the gap, as crossterm's backend does.
             let row = self.shown.row(y);
             let before = usize::from(from).checked_sub(1);
             let sticks_out = self.capabilities.may_have_overhangs()
-                && (before.is_some_and(|before| !row[before].is_ascii())
+                && (before.is_some_and(|before| row[before].sticks_out_right())
                     || pen.attributes.intersects(Attributes::BOLD)
                         && row.iter().any(|cell| cell.may_stick_out()));
             let mut length = 0;
@@ -532,26 +532,31 @@ mod tests {
     }
 
     #[test]
-    fn what_sticks_out_of_a_bold_symbol_is_not_printed_over() {
-        let bold = Style {
-            attributes: Attributes::BOLD,
-            ..Style::default()
-        };
+    fn what_sticks_out_of_a_symbol_is_not_printed_over() {
+        let (bold, usual) = (Attributes::BOLD, Attributes::NONE);
         let cases = [
-            (Repeat::Nothing, "─", false),
-            (Repeat::Nothing, "a", true),
+            (Repeat::Nothing, "─", bold, false),
+            (Repeat::Nothing, "─", usual, false),
+            (Repeat::Nothing, "█", bold, false),
+            // xterm draws lines too long, and no other symbols.
+            (Repeat::Nothing, "█", usual, true),
+            (Repeat::Nothing, "a", bold, true),
             // Known not to be xterm.
-            (Repeat::Anything, "─", true),
+            (Repeat::Anything, "─", bold, true),
         ];
-        for (repeat, symbol, over) in cases {
+        for (repeat, symbol, attributes, over) in cases {
+            let style = Style {
+                attributes,
+                ..Style::default()
+            };
             let mut renderer = Renderer::new(Capabilities {
                 repeat,
                 ..Capabilities::basic()
             });
             let mut screen = Screen::new(8, 1);
             renderer.render(&screen);
-            screen.put(0, 0, symbol, bold);
-            screen.put(2, 0, "b", bold);
+            screen.put(0, 0, symbol, style);
+            screen.put(2, 0, "b", style);
             let bytes = String::from_utf8_lossy(renderer.render(&screen)).into_owned();
             assert_eq!(bytes.contains(&format!("{symbol} b")), over, "{bytes:?}");
         }
