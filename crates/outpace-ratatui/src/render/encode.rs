@@ -119,7 +119,7 @@ impl Encoder {
         }
     }
 
-    /// Moves the cursor, by the cheapest of absolute and relative motions, CR, LF and backspace.
+    /// Moves the cursor, by the cheapest of absolute and relative motions, CR, LF, VT and backspace.
     pub(crate) fn move_to(&mut self, x: u16, y: u16) {
         let At::Known(from_x, from_y) = self.at else {
             self.absolute(x, y);
@@ -138,35 +138,18 @@ impl Encoder {
                 (best, how) = (price, motion);
             }
         };
-        let right = if x == 0 { 0 } else { csi_len(x) };
-        if from_y == y {
-            offer(1 + right, Motion::Return { lines: 0 });
-            if x > 0 {
-                offer(csi_len(x + 1), Motion::Column);
-            }
-            if !pending && x > from_x {
-                offer(csi_len(x - from_x), Motion::Right(x - from_x));
-            } else if !pending {
-                offer(u32::from(from_x - x), Motion::Backspace(from_x - x));
-                offer(csi_len(from_x - x), Motion::Left(from_x - x));
-            }
-        } else if y > from_y {
-            let lines = y - from_y;
+        if let Some(lines) = y.checked_sub(from_y) {
+            let right = if x == 0 { 0 } else { csi_len(x) };
             offer(1 + u32::from(lines) + right, Motion::Return { lines });
-            if !pending && x == from_x {
-                offer(csi_len(lines), Motion::Down(lines));
-            }
-        } else if !pending && x == from_x {
-            offer(csi_len(from_y - y), Motion::Up(from_y - y));
+        }
+        if !pending {
+            let (price, across) = Across::cheapest(from_x, x);
+            offer(vertical_price(from_y, y) + price, Motion::Relative(across));
+        } else if y == from_y && x > 0 {
+            offer(csi_len(x + 1), Motion::Relative(Across::Column));
         }
         match how {
             Motion::Absolute => self.absolute(x, y),
-            Motion::Column => self.csi(x + 1, b'G'),
-            Motion::Right(n) => self.csi(n, b'C'),
-            Motion::Left(n) => self.csi(n, b'D'),
-            Motion::Up(n) => self.csi(n, b'A'),
-            Motion::Down(n) => self.csi(n, b'B'),
-            Motion::Backspace(n) => self.out.resize(self.out.len() + usize::from(n), 8),
             Motion::Return { lines } => {
                 self.out.push(b'\r');
                 self.out.resize(self.out.len() + usize::from(lines), b'\n');
@@ -174,6 +157,29 @@ impl Encoder {
                     self.csi(x, b'C');
                 }
             }
+            Motion::Relative(across) => {
+                self.go_vertically(from_y, y);
+                match across {
+                    Across::Nowhere => {}
+                    Across::Column => self.csi(x + 1, b'G'),
+                    Across::Right(n) => self.csi(n, b'C'),
+                    Across::Left(n) => self.csi(n, b'D'),
+                    Across::Backspace(n) => self.out.resize(self.out.len() + usize::from(n), 8),
+                }
+            }
+        }
+    }
+
+    /// Moves to another row, and stays in the column: LF does not where the system turns it into CR and LF.
+    fn go_vertically(&mut self, from: u16, to: u16) {
+        let lines = from.abs_diff(to);
+        match lines {
+            0 => {}
+            _ if to < from => self.csi(lines, b'A'),
+            1..=MOST_TABS => self
+                .out
+                .resize(self.out.len() + usize::from(lines), VERTICAL_TAB),
+            _ => self.csi(lines, b'B'),
         }
     }
 
@@ -445,16 +451,56 @@ const fn utf8_of(symbol: char) -> [u8; 3] {
     ]
 }
 
+/// VT, which terminals take for a line feed.
+const VERTICAL_TAB: u8 = 0x0b;
+/// More rows down take fewer bytes by a sequence.
+const MOST_TABS: u16 = 4;
+
+/// The bytes that moving to another row takes, if the cursor stays in its column.
+fn vertical_price(from: u16, to: u16) -> u32 {
+    let lines = from.abs_diff(to);
+    match lines {
+        0..=MOST_TABS if to >= from => lines.into(),
+        _ => csi_len(lines),
+    }
+}
+
 #[derive(Clone, Copy)]
 enum Motion {
     Absolute,
+    Return {
+        lines: u16,
+    },
+    /// To another row, if need be, and then within it.
+    Relative(Across),
+}
+
+/// A motion within a row.
+#[derive(Clone, Copy)]
+enum Across {
+    Nowhere,
     Column,
     Right(u16),
     Left(u16),
-    Up(u16),
-    Down(u16),
     Backspace(u16),
-    Return { lines: u16 },
+}
+
+impl Across {
+    /// The cheapest from one column to another, and its bytes.
+    fn cheapest(from: u16, to: u16) -> (u32, Self) {
+        let column = (csi_len(to + 1), Self::Column);
+        let relative = match from.abs_diff(to) {
+            0 => (0, Self::Nowhere),
+            n if to > from => (csi_len(n), Self::Right(n)),
+            n if u32::from(n) <= csi_len(n) => (n.into(), Self::Backspace(n)),
+            n => (csi_len(n), Self::Left(n)),
+        };
+        if column.0 < relative.0 {
+            column
+        } else {
+            relative
+        }
+    }
 }
 
 #[cfg(test)]
