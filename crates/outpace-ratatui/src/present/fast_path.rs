@@ -68,6 +68,10 @@ impl FastPath {
         sys::wait_writable(&self.terminal, Some(Duration::ZERO)).unwrap_or(false)
     }
 
+    pub(super) fn is_raw(&self) -> bool {
+        sys::is_raw(&self.terminal)
+    }
+
     /// Writes the text that the program has printed and not flushed: it comes before the frame. `our_threads`: how many threads of the
     /// process are the presenter's. Another thread might keep the lock of standard output for as long as it likes, so the gate takes the
     /// lock then. `None`: it did not get the lock within a moment.

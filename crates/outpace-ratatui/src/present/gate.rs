@@ -7,7 +7,7 @@
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use super::shared::Shared;
@@ -15,12 +15,16 @@ use crate::sys;
 
 /// How long a draw call may wait for the lock to be taken: some 20 µs are the rule.
 const LIMIT: Duration = Duration::from_millis(1);
-/// How long the presenter's thread then waits for it: while the processor is too busy to run the thread that takes the lock, or
-/// once, if the program holds the lock itself.
+/// How long the presenter's thread then waits for it, once, if the program holds the lock itself. It waits on while the thread that takes
+/// the lock waits for a processor.
 const PRESENTERS_LIMIT: Duration = Duration::from_millis(100);
 /// Text that the program printed before the lock was taken may have been the first half of leaving the screen. The
-/// presenter's thread waits this long for the other half, the end of raw mode, after which it does not draw.
+/// presenter's thread waits this long for the other half, the end of raw mode, after which it does not draw; and on while the thread that
+/// drew waits for a processor, until it has had one for [`GRACE_OF_PROCESSOR`].
 const GRACE: Duration = Duration::from_millis(100);
+const GRACE_OF_PROCESSOR: Duration = Duration::from_millis(20);
+/// How often a thread that waits for a processor is looked at.
+const STEP: Duration = Duration::from_millis(10);
 /// How often the thread that waits to flush checks whether the gate was opened meanwhile.
 const FLUSH_STEP: Duration = Duration::from_millis(20);
 
@@ -57,11 +61,44 @@ struct GateState {
     held: bool,
     /// The program's text before the frame is written.
     flushed: bool,
-    /// The draw call returned before the lock was held.
-    late: bool,
+    /// The draw call returned before the lock was held, on this thread.
+    late: Option<Caller>,
     /// The program held the lock itself the last time: there is no use in waiting until the thread has got it.
     taken_elsewhere: bool,
     quit: bool,
+}
+
+/// The thread of a draw call. `None`: the system does not tell of threads.
+struct Caller(Option<sys::Thread>);
+
+impl Caller {
+    /// Gives it time for the other half of leaving the screen.
+    fn wait(&self) {
+        let Some(thread) = &self.0 else {
+            return std::thread::sleep(GRACE);
+        };
+        let start = thread.run_time();
+        std::thread::sleep(GRACE);
+        while thread.is_runnable() && thread.run_time() - start < GRACE_OF_PROCESSOR {
+            std::thread::sleep(STEP);
+        }
+    }
+}
+
+/// The gate's thread, on its way to the lock.
+#[derive(Default)]
+struct Taker {
+    thread: OnceLock<Option<sys::Thread>>,
+    is_locking: AtomicBool,
+}
+
+impl Taker {
+    /// Whether it sleeps for the lock, which the program holds: else it waits for a processor. Not to be asked while it may wait for something
+    /// else, the state's lock.
+    fn is_refused(&self) -> bool {
+        let thread = self.thread.get().and_then(Option::as_ref);
+        self.is_locking.load(Ordering::Acquire) && !thread.is_some_and(sys::Thread::is_runnable)
+    }
 }
 
 impl Shared<GateState> {
@@ -75,22 +112,25 @@ impl Shared<GateState> {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn run(&self, stream: Stream) {
+    fn run(&self, stream: Stream, taker: &Taker) {
+        taker.thread.get_or_init(sys::Thread::current);
         loop {
             let state = self.wait(self.state(), |state| state.closed || state.quit);
             if state.quit {
                 return;
             }
             drop(state);
+            taker.is_locking.store(true, Ordering::Release);
             match stream {
-                Stream::Stdout => self.hold(stream, io::stdout().lock()),
-                Stream::Stderr => self.hold(stream, io::stderr().lock()),
+                Stream::Stdout => self.hold(stream, taker, io::stdout().lock()),
+                Stream::Stderr => self.hold(stream, taker, io::stderr().lock()),
             }
         }
     }
 
     /// Holds the lock until the gate is opened.
-    fn hold<L: Write>(&self, stream: Stream, mut lock: L) {
+    fn hold<L: Write>(&self, stream: Stream, taker: &Taker, mut lock: L) {
+        taker.is_locking.store(false, Ordering::Release);
         // Text that the program has printed and not flushed comes before the frame, as through crossterm's backend, which uses the same
         // buffer. A terminal that does not read keeps the frame waiting, too, but no draw call, and no lock once the terminal is given
         // up. (A terminal with room for a part of the text keeps the lock.)
@@ -134,6 +174,7 @@ pub(super) struct Gate {
     shared: Arc<Shared<GateState>>,
     stream: Stream,
     started: AtomicBool,
+    taker: Arc<Taker>,
 }
 
 impl Gate {
@@ -142,14 +183,15 @@ impl Gate {
             shared: Arc::default(),
             stream,
             started: AtomicBool::new(false),
+            taker: Arc::default(),
         }
     }
 
     /// Starts the thread that holds the lock, unless that has been done: before the gate is closed.
     pub(super) fn start(&self) -> io::Result<()> {
         if !self.started.swap(true, Ordering::Relaxed) {
-            let (theirs, stream) = (self.shared.clone(), self.stream);
-            super::spawn("outpace-gate", move || theirs.run(stream))?;
+            let (theirs, stream, taker) = (self.shared.clone(), self.stream, self.taker.clone());
+            super::spawn("outpace-gate", move || theirs.run(stream, &taker))?;
         }
         Ok(())
     }
@@ -205,7 +247,7 @@ impl Gate {
         if !state.taken_elsewhere {
             // Done, too, if the frame has been written by then.
             let mut state = self.wait_for_lock(state, LIMIT);
-            state.late = state.closed && !state.held;
+            state.late = (state.closed && !state.held).then(|| Caller(sys::Thread::current()));
         }
     }
 
@@ -216,12 +258,21 @@ impl Gate {
             return;
         }
         let mut state = self.wait_for_lock(state, PRESENTERS_LIMIT);
-        state.taken_elsewhere = state.closed && !state.held;
-        let late = std::mem::take(&mut state.late) && state.held;
+        while state.closed && !state.held {
+            drop(state);
+            let is_refused = self.taker.is_refused();
+            state = self.shared.state();
+            if is_refused {
+                state.taken_elsewhere = state.closed && !state.held;
+                break;
+            }
+            state = self.wait_for_lock(state, STEP);
+        }
+        let late = state.late.take().filter(|_| state.closed);
         let printed = |state: &GateState| state.flushed || !state.held || !state.closed;
         drop(self.shared.wait(state, printed));
-        if late {
-            std::thread::sleep(GRACE);
+        if let Some(caller) = late {
+            caller.wait();
         }
     }
 

@@ -37,6 +37,8 @@ struct PendingFrame {
 struct Slot {
     /// Bytes that come before the frame.
     bytes: Vec<u8>,
+    /// How many of them, the first, are the rest of a frame that was drawn in raw mode.
+    rest: usize,
     frame: Option<Box<PendingFrame>>,
     /// A frame whose memory can be used again.
     spare: Option<Box<PendingFrame>>,
@@ -202,6 +204,11 @@ impl Worker {
             return Ok(true);
         }
         slot.bytes.extend_from_slice(left);
+        slot.rest = if is_frame && path.is_raw() {
+            left.len()
+        } else {
+            0
+        };
         drop(slot);
         printed.keep();
         self.start()?;
@@ -293,6 +300,12 @@ impl Worker {
         bytes.clear();
         if !slot.bytes.is_empty() {
             std::mem::swap(bytes, &mut slot.bytes);
+            let rest = std::mem::take(&mut slot.rest);
+            drop(slot);
+            if rest > 0 && is_left(&renderer, output) {
+                bytes.drain(..rest);
+                renderer.forget();
+            }
             return false;
         }
         let Some(mut frame) = slot.frame.take() else {
@@ -300,9 +313,8 @@ impl Worker {
         };
         let is_slow = slot.tempo.is_slow();
         drop(slot);
-        let gone = frame.raw && renderer.capabilities().alternate_screen && !output.is_raw();
+        let gone = frame.raw && is_left(&renderer, output);
         if gone {
-            // The application has left raw mode, and its screen by now or soon: the frame comes too late.
             renderer.forget();
         } else {
             renderer.be_thorough(self.fewest_bytes || is_slow);
@@ -556,6 +568,11 @@ impl Worker {
         let slot = self.wait_until(Some(limit), done);
         self.stuck.store(!done(&slot), Ordering::Release);
     }
+}
+
+/// Whether the application has left raw mode, and its screen by now or soon: a frame that was drawn in raw mode comes too late.
+fn is_left(renderer: &Renderer, output: &Output) -> bool {
+    renderer.capabilities().alternate_screen && !output.is_raw()
 }
 
 /// The calling thread writes in place of the presenter's.

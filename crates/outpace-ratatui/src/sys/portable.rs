@@ -126,6 +126,23 @@ impl Threads {
     }
 }
 
+/// The system does not tell of threads.
+pub(crate) struct Thread(std::convert::Infallible);
+
+impl Thread {
+    pub(crate) const fn current() -> Option<Self> {
+        None
+    }
+
+    pub(crate) const fn is_runnable(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub(crate) const fn run_time(&self) -> Duration {
+        match self.0 {}
+    }
+}
+
 pub(crate) const fn wait_stdout_writable(_: Duration) -> bool {
     true
 }

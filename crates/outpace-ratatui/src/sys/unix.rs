@@ -154,6 +154,48 @@ pub(crate) fn reopen_nonblocking(terminal: &Terminal) -> Option<Terminal> {
     is_same_file(&opened, terminal).then_some(opened)
 }
 
+/// A thread of this process, as another sees it: by files of proc_pid_stat(5) and, of the scheduler, `schedstat`.
+pub(crate) struct Thread {
+    stat: File,
+    schedstat: File,
+}
+
+impl Thread {
+    /// `None`: the system does not tell of threads.
+    pub(crate) fn current() -> Option<Self> {
+        let open = |name| File::open(format!("/proc/thread-self/{name}")).ok();
+        HAS_PROC.then_some(())?;
+        Some(Self {
+            stat: open("stat")?,
+            schedstat: open("schedstat")?,
+        })
+    }
+
+    fn read(file: &File) -> Option<String> {
+        use std::os::unix::fs::FileExt;
+        let mut text = [0; 512];
+        let length = file.read_at(&mut text, 0).ok()?;
+        Some(String::from_utf8_lossy(&text[..length]).into_owned())
+    }
+
+    /// Whether it runs, or would if it had a processor. `false`, too, if it has ended.
+    pub(crate) fn is_runnable(&self) -> bool {
+        // Behind its name, which may have any characters.
+        let state = |text: String| {
+            text.rsplit_once(") ")
+                .map(|(_, rest)| rest.starts_with('R'))
+        };
+        Self::read(&self.stat).and_then(state).unwrap_or(false)
+    }
+
+    /// How long it has had a processor.
+    pub(crate) fn run_time(&self) -> Duration {
+        let nanoseconds = |text: String| text.split(' ').next()?.parse().ok();
+        let read = Self::read(&self.schedstat).and_then(nanoseconds);
+        Duration::from_nanos(read.unwrap_or(0))
+    }
+}
+
 pub(crate) fn is_stdout(terminal: &Terminal) -> bool {
     is_same_file(terminal, io::stdout())
 }
