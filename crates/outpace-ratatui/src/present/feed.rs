@@ -78,22 +78,10 @@ impl Shared<FeedState> {
         let mut in_time = true;
         while in_time && (state.has_work() || state.busy) && !state.stopped {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-            state = match left {
-                Some(Duration::ZERO) => {
-                    in_time = false;
-                    state
-                }
-                Some(left) => {
-                    self.changed
-                        .wait_timeout(state, left)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
-                }
-                None => self
-                    .changed
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner),
-            };
+            in_time = left != Some(Duration::ZERO);
+            if in_time {
+                state = self.wait_for_change(state, left);
+            }
         }
         state.waiting -= 1;
         match &state.error {
@@ -120,18 +108,7 @@ impl Shared<FeedState> {
             if state.stop || state.has_urgent_work() || left == Some(Duration::ZERO) {
                 return state;
             }
-            state = match left {
-                Some(left) => {
-                    self.changed
-                        .wait_timeout(state, left)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
-                }
-                None => self
-                    .changed
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner),
-            };
+            state = self.wait_for_change(state, left);
         }
     }
 

@@ -133,7 +133,6 @@ impl OutpaceBackend {
                 self.damage.cells(at, at + 1);
             }
         }
-        self.damage.touch_all();
     }
 
     /// Notes which cells the symbol of a cell sticks out into. A blank in such a cell is printed whenever it is put, and in its own
