@@ -68,7 +68,8 @@ mod linux {
         terminal
             .draw(|frame| frame.render_widget("farewell", frame.area()))
             .expect("it is drawn");
-        assert_eq!(threads(), 3, "beside another thread");
+        // On a busy machine the lock takes longer than a draw call waits: the presenter's thread then writes the frame.
+        assert!((3..=4).contains(&threads()), "beside another thread");
         drop(terminal);
         drop(done);
         let _ = other.join();

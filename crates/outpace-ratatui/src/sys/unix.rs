@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -154,45 +155,30 @@ pub(crate) fn reopen_nonblocking(terminal: &Terminal) -> Option<Terminal> {
     is_same_file(&opened, terminal).then_some(opened)
 }
 
-/// A thread of this process, as another sees it: by files of proc_pid_stat(5) and, of the scheduler, `schedstat`.
-pub(crate) struct Thread {
-    stat: File,
-    schedstat: File,
-}
+/// A thread of this process, as another sees it: its directory in /proc.
+pub(crate) struct Thread(PathBuf);
 
 impl Thread {
     /// `None`: the system does not tell of threads.
     pub(crate) fn current() -> Option<Self> {
-        let open = |name| File::open(format!("/proc/thread-self/{name}")).ok();
         HAS_PROC.then_some(())?;
-        Some(Self {
-            stat: open("stat")?,
-            schedstat: open("schedstat")?,
-        })
+        let directory = std::fs::read_link("/proc/thread-self").ok()?;
+        Some(Self(Path::new("/proc").join(directory)))
     }
 
-    fn read(file: &File) -> Option<String> {
-        use std::os::unix::fs::FileExt;
-        let mut text = [0; 512];
-        let length = file.read_at(&mut text, 0).ok()?;
-        Some(String::from_utf8_lossy(&text[..length]).into_owned())
-    }
-
-    /// Whether it runs, or would if it had a processor. `false`, too, if it has ended.
+    /// Whether it runs, or would if it had a processor (proc_pid_stat(5)). `false`, too, if it has ended.
     pub(crate) fn is_runnable(&self) -> bool {
+        let stat = std::fs::read(self.0.join("stat")).unwrap_or_default();
         // Behind its name, which may have any characters.
-        let state = |text: String| {
-            text.rsplit_once(") ")
-                .map(|(_, rest)| rest.starts_with('R'))
-        };
-        Self::read(&self.stat).and_then(state).unwrap_or(false)
+        let name_end = stat.iter().rposition(|&byte| byte == b')');
+        name_end.is_some_and(|end| stat[end..].starts_with(b") R"))
     }
 
-    /// How long it has had a processor.
+    /// How long it has had a processor (`schedstat`, in sched-stats.rst of the kernel's documentation).
     pub(crate) fn run_time(&self) -> Duration {
-        let nanoseconds = |text: String| text.split(' ').next()?.parse().ok();
-        let read = Self::read(&self.schedstat).and_then(nanoseconds);
-        Duration::from_nanos(read.unwrap_or(0))
+        let text = std::fs::read_to_string(self.0.join("schedstat")).unwrap_or_default();
+        let nanoseconds = text.split(' ').next().and_then(|text| text.parse().ok());
+        Duration::from_nanos(nanoseconds.unwrap_or(0))
     }
 }
 
