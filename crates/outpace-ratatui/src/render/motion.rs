@@ -17,18 +17,18 @@ pub(crate) fn overflow(screen: &Screen, lines: u16) -> u16 {
 }
 
 impl Renderer {
-    /// Scrolls rows that only moved. The planner then knows which rows still differ.
+    /// Scrolls rows that only moved. The planner then knows which rows still differ. Not on the main screen, where foot takes lines out of its
+    /// scrollback for rows that are inserted, and puts those into it that are deleted.
     pub(super) fn scroll_rows(&mut self, wanted: &Screen) {
         self.planner.compare(&self.shown, wanted, &self.touched);
         self.find_overhangs(wanted);
-        if !self.capabilities.scroll || self.careful {
+        if !self.capabilities.scroll || !self.capabilities.alternate_screen || self.careful {
             return;
         }
         for _ in 0..MAX_SCROLLS {
-            let from_top = self.capabilities.alternate_screen;
-            let Some(scroll) =
-                self.planner
-                    .find_scroll(&self.shown, wanted, from_top, &self.overhung)
+            let Some(scroll) = self
+                .planner
+                .find_scroll(&self.shown, wanted, &self.overhung)
             else {
                 break;
             };
@@ -52,7 +52,7 @@ impl Renderer {
     }
 
     /// Moves rows by deleting lines at one end and inserting them at the other. Within margins unless the
-    /// rows reach the bottom. Deleting keeps the lines out of the scrollback.
+    /// rows reach the bottom.
     fn scroll(&mut self, scroll: Scroll) {
         let Scroll { top, bottom, by } = scroll;
         self.encoder.set_erasing_pen(Color::DEFAULT);

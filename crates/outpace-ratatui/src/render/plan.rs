@@ -157,13 +157,11 @@ impl Planner {
         })
     }
 
-    /// The scroll that saves most, if one is worth it, of rows that have been compared. `from_top` says whether row 0 may take part:
-    /// on the main screen it must not, or the picture would end up in the scrollback. Rows that are `overhung` take no part.
+    /// The scroll that saves most, if one is worth it, of rows that have been compared. Rows that are `overhung` take no part.
     pub(crate) fn find_scroll(
         &mut self,
         shown: &Screen,
         wanted: &Screen,
-        from_top: bool,
         overhung: &[bool],
     ) -> Option<Scroll> {
         let height = wanted.height();
@@ -205,7 +203,7 @@ impl Planner {
             }
             self.votes[index] = 0;
             let by = index as i32 - i32::from(height);
-            if let Some((scroll, saved)) = self.price_scroll(shown, wanted, by, from_top)
+            if let Some((scroll, saved)) = self.price_scroll(shown, wanted, by)
                 && best.is_none_or(|(_, most)| saved > most)
             {
                 best = Some((scroll, saved));
@@ -251,19 +249,12 @@ impl Planner {
     }
 
     /// The rows that gain most by a scroll of this distance, and how much they gain.
-    fn price_scroll(
-        &self,
-        shown: &Screen,
-        wanted: &Screen,
-        by: i32,
-        from_top: bool,
-    ) -> Option<(Scroll, u32)> {
+    fn price_scroll(&self, shown: &Screen, wanted: &Screen, by: i32) -> Option<(Scroll, u32)> {
         let height = i32::from(wanted.height());
-        let first = i32::from(!from_top);
         // The best run of rows by Kadane's algorithm: a row without gain ends no run, a row with a loss may.
         let (mut start, mut sum) = (None, 0_i64);
         let mut best: Option<(i32, i32, i64)> = None;
-        for y in first.max(first - by)..height.min(height - by) {
+        for y in 0.max(-by)..height.min(height - by) {
             let to = wanted.row(y as u16);
             let from = shown.row((y + by) as u16);
             let in_place = i64::from(self.prices[y as usize]);
