@@ -345,7 +345,9 @@ fn no_call_waits_for_a_stalled_terminal() {
             fill(&mut terminal, number).unwrap();
         }
         terminal.show_cursor().unwrap();
-        execute!(terminal.backend_mut(), LeaveAlternateScreen).unwrap();
+        // This waits for half a second, and says that it was too short.
+        let error = execute!(terminal.backend_mut(), LeaveAlternateScreen).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
         terminal
     });
     // Once it is read, every command arrives, in order, and the screen is left behind the last frame.

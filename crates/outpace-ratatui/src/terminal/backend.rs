@@ -512,14 +512,24 @@ impl Write for OutpaceBackend {
 
     /// Waits a moment, a millisecond at most, for the terminal to accept everything; not at all where it has stalled. If the
     /// alternate screen was left since the last flush, it waits for up to half a second, since another program may write next.
+    /// If that was too short, it is an error of kind [`TimedOut`](io::ErrorKind::TimedOut): what is left is written when the terminal reads
+    /// on, unless the process has ended by then.
     fn flush(&mut self) -> io::Result<()> {
         let rest = self.passthrough.rest();
         self.pass(&rest, None)?;
-        let limit = match std::mem::take(&mut self.is_leaving) {
-            true => probe::LEAVE_LIMIT,
-            false => probe::MOMENT,
-        };
-        self.presenter.wait_unless_stalled(limit).map(|_| ())
+        if !std::mem::take(&mut self.is_leaving) {
+            return self
+                .presenter
+                .wait_unless_stalled(probe::MOMENT)
+                .map(|_| ());
+        }
+        match self.presenter.wait(Some(probe::LEAVE_LIMIT))? {
+            true => Ok(()),
+            false => Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "the terminal does not read, and has not left the alternate screen yet",
+            )),
+        }
     }
 }
 
