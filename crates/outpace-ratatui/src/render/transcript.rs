@@ -19,10 +19,10 @@
 //! cursor if there are few above it. So a line that grows is printed at once, and the cursor stays *on its last symbol*. That symbol
 //! is printed again before the next one, so that the terminal wraps as if both had come together.
 //!
-//! An open line is printed when it is finished: by the next line; after a quarter of a second without an extension, so that
-//! a program that waits, or was killed, has the live region alone below its cursor; and when it takes so many rows that a narrower terminal
-//! would push some of them into its scrollback. An extension of a printed line opens it again. If it is too long for that, the
-//! extension is printed behind its end, at a column that is right for one width only.
+//! An open line is printed when it is finished: by the next line, or after a quarter of a second without an extension, so that
+//! a program that waits, or was killed, has the live region alone below its cursor. Until then its last rows are drawn, no more of them than
+//! a narrower terminal has room for: it would push others into its scrollback. An extension of a printed line opens it again. If it is too
+//! long for that, the extension is printed behind its end, at a column that is right for one width only.
 
 mod ahead;
 mod cursor;
@@ -58,7 +58,7 @@ impl Glyph {
 
 /// A terminal's treatment of its lines and its cursor when its width changes.
 ///
-/// It is known by the terminal's name. Unknown terminals count as `All`.
+/// It is known by the terminal's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reflow {
     /// It cuts or pads its rows (xterm, the console).
@@ -69,9 +69,12 @@ pub enum Reflow {
     /// draws again are marked as a prompt (`OSC 133`).
     AbovePrompt,
     /// It wraps all lines anew and carries its cursor along (alacritty, wezterm).
-    #[default]
     All,
-    /// The same, and it tells the program of its new width a while later (tmux).
+    /// The same, but rows of the screen have to stay in place: others that are inserted or deleted take lines of the scrollback along, or get
+    /// into it (foot). Unknown terminals count as this.
+    #[default]
+    AllInPlace,
+    /// As `All`, and it tells the program of its new width a while later (tmux).
     Ahead,
 }
 
@@ -92,7 +95,7 @@ const SMALL: usize = 256;
 const FEW_LINES: usize = 4;
 /// For so many frames after a change of size, another change is expected. A fast stream in tmux takes a second for them.
 const UNSTEADY_FRAMES: u16 = 64;
-/// A printed line of more symbols is not opened again, and only its last symbol is kept.
+/// A line of more symbols is printed, and not opened again: only its last symbol is kept.
 const MOST_GLYPHS: usize = 1 << 14;
 
 const WRAP: &str = "\x1b[?7h";
@@ -209,7 +212,7 @@ impl TranscriptRenderer {
         }
         self.adopt_size(wanted.width(), rows);
         let lines = additions.iter().filter(|addition| !extends(addition));
-        if lines.count() > FEW_LINES && self.keeps_its_place() {
+        if lines.count() > FEW_LINES && self.can_move_rows() {
             self.erase_below(false);
         }
         for addition in additions {
@@ -226,9 +229,8 @@ impl TranscriptRenderer {
                 Addition::Extend(glyphs) => self.extend(glyphs, wanted.height()),
             }
         }
-        if let Some(last) = self.last.as_ref().filter(|last| last.is_open())
-            && self.is_tall(last.rows, wanted.height())
-        {
+        let is_long = |last: &Last| last.is_open() && last.glyphs.len() > MOST_GLYPHS;
+        if self.last.as_ref().is_some_and(is_long) {
             self.finish_line();
         }
         self.draw(wanted);
@@ -363,9 +365,14 @@ impl TranscriptRenderer {
         rows.sum::<usize>().min(usize::from(u16::MAX)) as u16
     }
 
-    /// Whether an open line of so many rows has to be printed: a terminal that becomes half as wide needs twice the rows.
-    fn is_tall(&self, rows: u16, live: u16) -> bool {
-        rows > 1 && u32::from(rows) + u32::from(live) > u32::from(self.rows / 2)
+    /// The most rows of an open line that are drawn above a live region of so many: a terminal that becomes half as wide needs twice the
+    /// rows. Rows that are not reflowed need as many, in a terminal that may become lower.
+    fn most_open_rows(&self, live: u16) -> u16 {
+        let most = match self.reflow {
+            Reflow::AbovePrompt => self.rows - self.rows / 4,
+            _ => self.rows / 2,
+        };
+        most.saturating_sub(live).max(1)
     }
 
     fn begin_line(&mut self, glyphs: &[Glyph]) {
@@ -389,6 +396,7 @@ impl TranscriptRenderer {
         };
         let stays = self.stays_below(&last);
         if stays {
+            self.set_marked(false);
             self.make_room(last.rows);
         } else {
             self.erase_below(!last.glyphs.is_empty());
@@ -427,7 +435,7 @@ impl TranscriptRenderer {
     fn stays_below(&self, last: &Last) -> bool {
         let added = last.rows.saturating_sub(self.open_rows);
         let in_use = u32::from(self.shown.height()) + u32::from(added);
-        self.keeps_its_place()
+        self.can_move_rows()
             && self.unsteady == 0
             && in_use < self.rows.into()
             && last.column < self.width
@@ -435,9 +443,9 @@ impl TranscriptRenderer {
             && (self.open_rows..self.shown.height()).any(|y| self.is_left_over(y, 0))
     }
 
-    /// Whether the terminal's cursor is at the anchor at any width. Where it is not, rows that are moved at the wrong place take lines of the
-    /// transcript along.
-    pub(super) const fn keeps_its_place(&self) -> bool {
+    /// Whether rows of the screen can be moved. Not where the terminal's cursor may be elsewhere than at the anchor: rows that are moved at the
+    /// wrong place take lines of the transcript along.
+    pub(super) const fn can_move_rows(&self) -> bool {
         matches!(
             self.reflow,
             Reflow::All | Reflow::AbovePrompt | Reflow::Never
@@ -554,7 +562,7 @@ impl TranscriptRenderer {
         if !last.is_open() {
             let rows = last.rows;
             let in_reach = |rows: u16| u32::from(rows) + u32::from(self.below) <= self.rows.into();
-            if last.is_whole() && in_reach(rows) && !self.is_tall(rows, live) {
+            if last.is_whole() && in_reach(rows) && rows <= self.most_open_rows(live) {
                 self.open_again(&mut last);
             } else if in_reach(1) {
                 self.print_behind(&mut last, glyphs);

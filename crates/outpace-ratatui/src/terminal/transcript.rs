@@ -34,8 +34,8 @@ use crate::sys;
 /// writes. A slow terminal shows fewer live regions, and every line.
 ///
 /// A token costs its own bytes and 7 to 15 more (2 in tmux), and its line is printed once more when it is finished (not in tmux). The live
-/// region then goes down a row; it is drawn again in tmux and xterm.js, below wide symbols, and while the size changes. kitty takes 35 bytes
-/// more for each line. Additions that follow one another within 4 ms (16 in tmux and xterm.js) are written together.
+/// region then goes down a row: alacritty, wezterm, kitty and xterm move it; in other terminals, below wide symbols, and while the size changes
+/// it is drawn again. kitty takes 35 bytes more for each line. Additions that follow one another within 4 ms (16 in tmux and xterm.js) are written together.
 ///
 /// ```
 /// use outpace_ratatui::Transcript;
@@ -65,10 +65,10 @@ use crate::sys;
 /// without an extension), and then printed. These effects of the terminal itself are left:
 ///
 /// - When it becomes narrower, the rows below the finished lines may need more space than it has. It moves the first of them into its
-///   scrollback, where they cannot be erased. Streamed lines that take half of the screen together with the live region are printed
-///   before they are finished. So this needs a live region of half of the screen or more, or a terminal that becomes less than half as
-///   wide at once.
-/// - Behind the end of such a long line, or of one that was finished before, text is printed at a column: a change of width that is
+///   scrollback, where they cannot be erased. Of a line that is being streamed, the last rows are drawn, as many as take half of the screen
+///   together with the live region (three quarters in kitty); all of it is printed when it is finished. So this needs a live region of half
+///   of the screen or more, or a terminal that becomes less than half as wide at once.
+/// - Behind the end of a longer line that was finished before, text is printed at a column: a change of width that is
 ///   on its way just then misplaces it. In tmux, which tells of a new width a while later, a line that is being streamed is printed as it
 ///   grows, however wide the terminal is; there the prompt after `kill -9` comes at its end.
 /// - In tmux, rows that a narrower width adds below the cursor push as many out at the top, and the cursor with them if there are fewer above
@@ -193,7 +193,7 @@ impl Transcript {
     /// # Errors
     /// If no thread can be started.
     pub fn writer(writer: impl Write + Send + 'static, size: Size) -> io::Result<Self> {
-        let renderer = TranscriptRenderer::new(Reflow::All, true);
+        let renderer = TranscriptRenderer::new(Reflow::default(), true);
         let feed = Feed::start(renderer, Output::Writer(Box::new(writer)))?;
         Ok(Self::with(feed, Surface::Fixed(size)))
     }
@@ -409,14 +409,25 @@ impl Drop for Transcript {
 fn reflow_by_name() -> Reflow {
     let is = |name: &str, value: &str| sys::variable(name).is_some_and(|text| text == value);
     let is_set = |name: &str| sys::variable(name).is_some();
+    // `TERM` before the others, which programs pass on to terminals that they start.
+    let by_term = [
+        ("foot", Reflow::AllInPlace),
+        ("foot-extra", Reflow::AllInPlace),
+        ("alacritty", Reflow::All),
+        ("wezterm", Reflow::All),
+        ("xterm-kitty", Reflow::AbovePrompt),
+        ("linux", Reflow::Never),
+    ];
     // Within tmux and others it is theirs that counts.
-    match () {
-        () if is_set("TMUX") => Reflow::Ahead,
-        () if is_set("STY") => Reflow::All,
-        () if is_set("XTERM_VERSION") || is("TERM", "linux") => Reflow::Never,
-        () if is_set("KITTY_WINDOW_ID") || is("TERM", "xterm-kitty") => Reflow::AbovePrompt,
-        () if is("TERM_PROGRAM", "vscode") => Reflow::AboveCursor,
-        () => Reflow::All,
+    match by_term.into_iter().find(|(name, _)| is("TERM", name)) {
+        _ if is_set("TMUX") => Reflow::Ahead,
+        _ if is_set("STY") => Reflow::AllInPlace,
+        Some((_, reflow)) => reflow,
+        None if is_set("XTERM_VERSION") => Reflow::Never,
+        None if is_set("KITTY_WINDOW_ID") => Reflow::AbovePrompt,
+        None if is("TERM_PROGRAM", "vscode") => Reflow::AboveCursor,
+        None if is("TERM_PROGRAM", "WezTerm") => Reflow::All,
+        None => Reflow::AllInPlace,
     }
 }
 

@@ -127,6 +127,12 @@ impl Prompting {
                 self.screen.truncate(self.height());
                 self.x = 0;
             }
+            ('M', _) => {
+                let end = (self.y + number).min(self.height());
+                self.screen.drain(self.y..end);
+                self.fit();
+                self.x = 0;
+            }
             ('h' | 'l', "?7") => self.wraps = command == 'h',
             ('h' | 'l', "?25" | "?2026") | ('m', _) => {}
             _ => panic!("it does not know CSI {parameters} {command}"),

@@ -80,7 +80,7 @@ pub enum Kind {
 }
 
 /// All kinds, without and with wide symbols. vt100 does not tell that a row was wrapped before one.
-pub const KINDS: [(Kind, Reflow, bool); 14] = [
+pub const KINDS: [(Kind, Reflow, bool); 17] = [
     (Kind::Steady, Reflow::All, false),
     (Kind::Steady, Reflow::AboveCursor, false),
     (Kind::Noticed, Reflow::All, false),
@@ -88,6 +88,9 @@ pub const KINDS: [(Kind, Reflow, bool); 14] = [
     (Kind::Noticed, Reflow::All, true),
     (Kind::Overtaking, Reflow::All, false),
     (Kind::Overtaking, Reflow::All, true),
+    (Kind::Steady, Reflow::AllInPlace, false),
+    (Kind::Noticed, Reflow::AllInPlace, false),
+    (Kind::Overtaking, Reflow::AllInPlace, true),
     (Kind::Steady, Reflow::AbovePrompt, false),
     (Kind::Noticed, Reflow::AbovePrompt, false),
     (Kind::Overtaking, Reflow::AbovePrompt, false),
@@ -100,7 +103,6 @@ pub const KINDS: [(Kind, Reflow, bool); 14] = [
 struct Player<'a, C> {
     choices: &'a mut C,
     kind: Kind,
-    reflow: Reflow,
     /// Whether lines have wide symbols.
     wide: bool,
     wire: Wire,
@@ -155,7 +157,6 @@ impl<C: Choices> Player<'_, C> {
             transcript,
             choices,
             kind,
-            reflow,
             wide,
             wire,
             size: first,
@@ -253,11 +254,7 @@ impl<C: Choices> Player<'_, C> {
 
     fn step(&mut self, step: u32) -> io::Result<()> {
         let wide = self.wide;
-        let longest = if self.kind == Kind::Overtaking {
-            12
-        } else {
-            40
-        };
+        let longest = 40;
         match self.choices.below(9) {
             0 | 1 => {
                 let mut line = word(self.choices, longest, wide);
@@ -275,27 +272,14 @@ impl<C: Choices> Player<'_, C> {
                     token.insert(0, '.');
                 }
                 let style = style(self.choices, self.kind);
-                let last = self.session.wanted.last().map_or(0, String::len);
-                // A long line, or one that was printed, is continued at a column, but for a long one in tmux.
-                let begins = self.kind == Kind::Overtaking
-                    && self.reflow == Reflow::All
-                    && last > 40
-                    && !interrupted;
-                let opens = self.kind == Kind::Overtaking && !begins && self.is_printed();
+                // A line that was printed may be continued at a column.
+                let opens = self.kind == Kind::Overtaking && self.is_printed();
                 if opens {
                     self.quiet()?;
                 }
-                let text = if begins {
-                    format!("\n{token}")
-                } else {
-                    token.clone()
-                };
-                self.transcript.extend(Span::styled(text, style))?;
-                self.session
-                    .history
-                    .push(format!("extend {token:?} {begins}"));
-                let continues = !begins && !interrupted;
-                match self.session.wanted.last_mut().filter(|_| continues) {
+                self.transcript.extend(Span::styled(token.clone(), style))?;
+                self.session.history.push(format!("extend {token:?}"));
+                match self.session.wanted.last_mut().filter(|_| !interrupted) {
                     Some(last) => last.push_str(&token),
                     None => self.session.wanted.push(token),
                 }
@@ -406,11 +390,15 @@ pub fn play(
     emulators: &mut [Box<dyn Scrollback>],
 ) -> Vec<Result<Outcome, String>> {
     let session = Player::play(choices, kind, reflow, wide).unwrap();
+    let treatment = match reflow {
+        Reflow::AllInPlace => Reflow::All,
+        other => other,
+    };
     let fits = |emulator: &dyn Scrollback| match kind {
         // To be right under every other terminal, too.
         Kind::Steady if reflow != Reflow::Ahead => true,
-        Kind::Steady | Kind::Noticed => emulator.reflow() == reflow,
-        Kind::Overtaking => emulator.reflow() == reflow && emulator.may_be_overtaken(),
+        Kind::Steady | Kind::Noticed => emulator.reflow() == treatment,
+        Kind::Overtaking => emulator.reflow() == treatment && emulator.may_be_overtaken(),
     };
     let wraps_wide_again = wide && kind != Kind::Steady;
     emulators
@@ -623,7 +611,7 @@ fn a_keystroke_below_a_long_transcript_takes_at_most_40_bytes_and_a_token_little
     // Beside the token: the motion to its column, and the one back.
     let most_beside_a_token = |reflow| match reflow {
         Reflow::Ahead => 2,
-        Reflow::All | Reflow::AbovePrompt | Reflow::Never => 7,
+        Reflow::All | Reflow::AllInPlace | Reflow::AbovePrompt | Reflow::Never => 7,
         // Both lead past the live region.
         Reflow::AboveCursor => 15,
     };
@@ -692,7 +680,7 @@ fn a_streamed_line_costs_its_tokens_and_itself() {
         println!("{reflow:?}: {bytes} bytes for {text} of {tokens} tokens");
         let most = match reflow {
             Reflow::Ahead => text + 4 * tokens,
-            Reflow::All | Reflow::Never => 2 * text + 11 * tokens,
+            Reflow::All | Reflow::AllInPlace | Reflow::Never => 2 * text + 11 * tokens,
             // A mark for each line, and its end.
             Reflow::AbovePrompt => 2 * text + 11 * tokens + 35 * lines,
             Reflow::AboveCursor => 2 * text + 15 * tokens,
@@ -735,6 +723,33 @@ fn a_line_that_ends_leaves_the_live_region_as_it_is() {
             let word = text.split_whitespace().next().unwrap();
             assert!(bytes.contains(word), "{reflow:?}: {bytes:?}");
         }
+    }
+}
+
+/// foot takes lines out of its scrollback when rows are inserted on its screen (`CSI L`, `CSI T`, reverse index in the top row), and puts rows
+/// into it that are deleted (`CSI M`).
+#[test]
+fn unknown_terminals_have_no_row_of_the_screen_moved() {
+    let (mut transcript, wire) = transcripts::transcript(Size::new(20, 12), Reflow::default());
+    for number in 0..60 {
+        let text = "words ".repeat(1 + number % 30);
+        transcript.extend(format!("\n{text}")).unwrap();
+        let rows = (number % 4) as u16;
+        transcript
+            .live(rows, |live| {
+                for y in 0..live.area().height {
+                    live.buffer_mut()
+                        .set_string(0, y, format!("region {y}"), Style::new());
+                }
+            })
+            .unwrap();
+        transcript.flush_and_wait(None).unwrap();
+        let bytes = String::from_utf8(wire.take()).unwrap();
+        for sequence in bytes.split("\x1b[").skip(1) {
+            let command = sequence.trim_start_matches(|c: char| c.is_ascii_digit());
+            assert!(!command.starts_with(['L', 'M', 'S', 'T']), "{bytes:?}");
+        }
+        assert!(!bytes.contains("\x1bM"), "{bytes:?}");
     }
 }
 

@@ -6,8 +6,9 @@ use ratatui::layout::Size;
 
 use crate::wire::Wire;
 
-pub const REFLOWS: [Reflow; 5] = [
+pub const REFLOWS: [Reflow; 6] = [
     Reflow::All,
+    Reflow::AllInPlace,
     Reflow::Ahead,
     Reflow::AboveCursor,
     Reflow::AbovePrompt,

@@ -14,6 +14,8 @@ pub(super) struct Last {
     pub(super) held: Vec<Glyph>,
     /// How many of its symbols are drawn below the anchor. `None`: the line is printed, above the anchor.
     pub(super) open: Option<usize>,
+    /// How many of its first rows were left out when it was drawn.
+    pub(super) hidden: u16,
     /// The rows it takes.
     pub(super) rows: u16,
     /// The column behind its end, in its last row. The width if that row is full.

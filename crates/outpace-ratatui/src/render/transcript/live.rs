@@ -1,6 +1,6 @@
 //! The rows below the anchor, drawn one by one without wrapping: the open line and the live region.
 
-use super::{Last, RESTORE_CURSOR, Reflow, TranscriptRenderer, after};
+use super::{Column, Last, RESTORE_CURSOR, Reflow, TranscriptRenderer, after};
 use crate::model::{Attributes, Cell, Screen, Style, same_cells, trusted_width};
 use crate::render::row::{blank_tail, columns_of};
 
@@ -8,14 +8,18 @@ impl TranscriptRenderer {
     /// Makes the terminal show the open line and the live region from the anchor on.
     pub(super) fn draw(&mut self, wanted: &Screen) {
         let mut last = self.last.take_if(|last| last.is_open());
-        let open = last.as_ref().map_or(0, |last| last.rows);
+        let most = self.most_open_rows(wanted.height());
+        let open = last.as_ref().map_or(0, |last| last.rows.min(most));
         let elsewhere = match self.reflow {
             Reflow::AboveCursor => open.max(1) + 1,
             _ => open + u16::from(self.on_last),
         };
         let wanted_rows = wanted.height().min(self.rows.saturating_sub(elsewhere));
         let height = open + wanted_rows;
-        let moves_down = self.keeps_its_place()
+        let moved = last
+            .as_mut()
+            .is_some_and(|last| self.hide_rows(last, last.rows - open));
+        let moves_down = self.can_move_rows()
             && (self.open_rows..self.shown.height()).any(|y| self.is_left_over(y, 0));
         if moves_down && self.shown.height() + open.saturating_sub(self.open_rows) <= height {
             self.make_room(open);
@@ -41,7 +45,7 @@ impl TranscriptRenderer {
         self.set_wrapping(false);
         let empty = self.encoder.out.len();
         if let Some(last) = &mut last {
-            self.draw_open(last);
+            self.draw_open(last, moved);
         }
         for y in 0..wanted_rows {
             let shown = self.shown.row(open + y);
@@ -83,8 +87,33 @@ impl TranscriptRenderer {
         }
     }
 
-    /// Draws the symbols that the open line has grown by.
-    fn draw_open(&mut self, last: &mut Last) {
+    /// Leaves out so many rows of the open line. Returns whether the other rows that are drawn could be moved, all but the first: alacritty
+    /// and others take a row that is deleted at the top of the screen into their scrollback.
+    fn hide_rows(&mut self, last: &mut Last, rows: u16) -> bool {
+        let more = rows.saturating_sub(last.hidden);
+        let is_steady = last.rows - rows == self.open_rows;
+        if std::mem::replace(&mut last.hidden, rows) == rows {
+            return false;
+        }
+        if !is_steady || !(1..self.open_rows).contains(&more) || !self.can_move_rows() {
+            last.open = Some(0);
+            return false;
+        }
+        let (height, end) = (self.shown.height(), self.open_rows - more);
+        self.set_plain_pen();
+        self.go_to_row(1);
+        self.encoder.csi(more, b'M');
+        self.go_to_row(end);
+        self.encoder.csi(more, b'L');
+        self.column = Column::Unknown;
+        self.shown.scroll(1, height, more.into(), Cell::BLANK);
+        self.shown
+            .scroll(end, height, -i32::from(more), Cell::BLANK);
+        true
+    }
+
+    /// Draws the symbols that the open line has grown by, and the first row of those that are drawn if it shows another one.
+    fn draw_open(&mut self, last: &mut Last, draws_first: bool) {
         let mut drawn = last.open.replace(last.glyphs.len()).unwrap_or(0);
         if drawn == last.glyphs.len() {
             return;
@@ -92,30 +121,27 @@ impl TranscriptRenderer {
         while drawn > 0 && last.glyphs[drawn].joins {
             drawn -= 1;
         }
-        let (mut row, mut column) = (0, 0);
-        for &columns in &last.columns[..drawn] {
-            let (next, wrapped) = after(column, columns, self.width);
-            (row, column) = (row + u16::from(wrapped), next);
-        }
-        let mut begun = false;
-        for glyph in &last.glyphs[drawn..] {
+        let (mut row, mut column, mut begun) = (0, 0, false);
+        for (at, glyph) in last.glyphs.iter().enumerate() {
             let (next, wrapped) = after(column, glyph.columns, self.width);
             if wrapped {
                 if begun {
-                    self.end_open_row(row, column);
+                    self.end_open_row(row - last.hidden, column);
                 }
                 (row, column, begun) = (row + 1, 0, false);
             }
-            if !begun {
-                self.go_to_row(row);
-                self.go_to_column(column);
-                begun = true;
+            if row >= last.hidden && (at >= drawn || draws_first && row == last.hidden) {
+                if !begun {
+                    self.go_to_row(row - last.hidden);
+                    self.go_to_column(column);
+                    begun = true;
+                }
+                self.encoder.set_pen(glyph.style);
+                self.encoder.text(&glyph.text);
             }
-            self.encoder.set_pen(glyph.style);
-            self.encoder.text(&glyph.text);
             column = next;
         }
-        self.end_open_row(row, column);
+        self.end_open_row(row - last.hidden, column);
     }
 
     /// Erases the rest of a row behind the open line.
