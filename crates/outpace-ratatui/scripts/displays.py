@@ -7,11 +7,13 @@ import subprocess
 import time
 import zlib
 
-# With their default settings, but for a size that applications need (foot fills its display). A command follows.
+# With their default settings, but for a size that applications need (foot fills its display), and a cursor that does not blink in
+# kitty, the one whose cursor does. A command follows.
 TERMINALS = {
     "xterm": ["xterm", "-geometry", "100x30", "-e"],
     "alacritty": ["alacritty", "-o", "window.dimensions.columns=100", "-o", "window.dimensions.lines=30", "-e"],
-    "kitty": ["kitty", "-o", "remember_window_size=no", "-o", "initial_window_width=100c", "-o", "initial_window_height=30c"],
+    "kitty": ["kitty", "-o", "remember_window_size=no", "-o", "initial_window_width=100c", "-o", "initial_window_height=30c",
+              "-o", "cursor_blink_interval=0"],
     "foot": ["foot"],
 }
 LIMIT = 60
@@ -42,7 +44,8 @@ class Display:
         for name in ("NO_COLOR", "TMUX", "ZELLIJ", "OUTPACE_DRAW_OFF", "WAYLAND_DISPLAY", "DISPLAY"):
             self.environment.pop(name, None)
         read, write = os.pipe()
-        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset", "-fbdir", str(work)]
+        command = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{size}x24", "-nolisten", "tcp", "-noreset", "-nocursor", "-fbdir",
+                   str(work)]
         self.servers = [subprocess.Popen(command, pass_fds=[write], stderr=subprocess.DEVNULL)]
         os.close(write)
         number = os.fdopen(read).readline().strip()

@@ -13,6 +13,7 @@ mod row;
 mod rows;
 mod sgr;
 mod stamped;
+mod strips;
 mod touched;
 mod transcript;
 
@@ -21,6 +22,7 @@ use colour_order::ColourOrder;
 use encode::Encoder;
 pub(crate) use motion::overflow;
 use plan::Planner;
+use strips::Strips;
 pub(crate) use touched::Touched;
 pub use transcript::Reflow;
 pub(crate) use transcript::{Addition, Glyph, TranscriptRenderer};
@@ -63,6 +65,7 @@ pub struct Renderer {
     colour_order: ColourOrder,
     /// Memory for rows that wait for others of their style.
     pending_rows: Vec<rows::Pending>,
+    strips: Strips,
     /// The rows that may differ: those of the wanted screen that were touched, and those of the shown one that became unknown.
     touched: Touched,
     /// Bytes are dearer than the time it takes to save them.
@@ -93,6 +96,7 @@ impl Renderer {
             planner: Planner::default(),
             colour_order: ColourOrder::default(),
             pending_rows: Vec::new(),
+            strips: Strips::default(),
             touched: Touched::default(),
             thorough: true,
             destructive: false,

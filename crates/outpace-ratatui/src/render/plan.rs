@@ -103,7 +103,7 @@ fn costs_at_least(least: u32, from: &[Cell], to: &[Cell]) -> bool {
     printed.count() == some || price(from, to) >= least
 }
 
-fn price_of_change(pen: Option<Style>, style: Style, is_blank: bool) -> u32 {
+pub(super) fn price_of_change(pen: Option<Style>, style: Style, is_blank: bool) -> u32 {
     let Some(pen) = pen else {
         return color_price(style.fg) + color_price(style.bg);
     };

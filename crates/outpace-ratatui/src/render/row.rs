@@ -348,7 +348,7 @@ impl Renderer {
 
     /// Notes that cells now show the wanted ones.
     #[inline]
-    fn mark_shown(&mut self, wanted: &Screen, x: usize, y: u16, columns: usize) {
+    pub(super) fn mark_shown(&mut self, wanted: &Screen, x: usize, y: u16, columns: usize) {
         let start = wanted.index(x as u16, y);
         let end = usize::from(y + 1) * usize::from(wanted.width());
         let shown = self.shown.cells_mut();

@@ -28,6 +28,10 @@ pub(super) struct Pending {
 impl Renderer {
     /// Draws everything that differs.
     pub(super) fn draw_rows(&mut self, wanted: &Screen) {
+        let drawn = self.draw_strips(wanted);
+        if drawn > 0 {
+            self.planner.compare(&self.shown, wanted, &self.touched);
+        }
         let (rows, styles_differ) = self.planner.changed_rows(wanted);
         let may_wait = self.capabilities.any_order
             && !self.careful
@@ -56,6 +60,8 @@ impl Renderer {
         }
         self.draw_pending(wanted, &mut pending);
         self.pending_rows = pending;
+        // The rows found the cells of strips as they should be; they were not so before.
+        self.stats.cells_unchanged -= drawn;
     }
 
     /// Draws the rows that wait, style by style if that is shorter.

@@ -1,0 +1,276 @@
+//! Draws the columns of scrollbars, and the edges of boxes, from top to bottom.
+//!
+//! Drawn with its row, a cell that stands alone costs the motion to it, and mostly a change of style and a change back. Drawn below
+//! the same cell of the row above, it costs a step down and to the left, of two bytes.
+
+use super::Renderer;
+use super::plan::price_of_change;
+use crate::model::{Cell, Screen, Style, first_difference, is_narrow};
+
+/// The bytes of a step to the cell below.
+const STEP_PRICE: u32 = 2;
+/// The bytes of coming to the first cell of a strip.
+const START_PRICE: u32 = 8;
+/// The same in the last column, behind which the cursor's place is uncertain.
+const STEP_PRICE_AT_EDGE: u32 = 8;
+/// A row with more cells that stand alone is drawn by itself.
+const MOST_IN_ROW: usize = 8;
+
+/// A part of a column whose cells have one style and have to be drawn.
+#[derive(Clone, Copy, Debug)]
+struct Strip {
+    x: u16,
+    top: u16,
+    bottom: u16,
+    style: Style,
+    /// The bytes that it saves, without those of beginning it.
+    gain: u32,
+}
+
+/// A cell that stands alone, and the bytes that it takes more with its row than in a strip.
+#[derive(Clone, Copy, Debug)]
+struct Single {
+    x: u16,
+    style: Style,
+    gain: u32,
+}
+
+/// Finds strips; keeps the memory for it.
+#[derive(Debug, Default)]
+pub(super) struct Strips {
+    singles: Vec<Single>,
+    /// Strips that end with the row above the present one.
+    open: Vec<Strip>,
+    found: Vec<Strip>,
+}
+
+impl Strips {
+    /// The strips that are worth it. `first_change`: the first column of a row that differs, if it does.
+    fn find(
+        &mut self,
+        shown: &Screen,
+        wanted: &Screen,
+        first_change: impl Fn(u16) -> Option<u16>,
+    ) -> &[Strip] {
+        self.found.clear();
+        self.open.clear();
+        for y in 0..wanted.height() {
+            self.singles.clear();
+            if let Some(first) = first_change(y) {
+                self.find_singles(shown.row(y), wanted.row(y), first.into());
+            }
+            self.extend(y);
+        }
+        self.singles.clear();
+        self.extend(wanted.height());
+        &self.found
+    }
+
+    /// Extends the strips by the singles of row `y`. Strips without one end.
+    fn extend(&mut self, y: u16) {
+        let (singles, found) = (&mut self.singles, &mut self.found);
+        self.open.retain_mut(|strip| {
+            let goes_on = |single: &Single| (single.x, single.style) == (strip.x, strip.style);
+            match singles.iter().position(goes_on) {
+                Some(at) => {
+                    strip.gain += singles.swap_remove(at).gain;
+                    strip.bottom = y + 1;
+                    true
+                }
+                None => {
+                    if strip.gain > START_PRICE + price_of_change(None, strip.style, false) {
+                        found.push(*strip);
+                    }
+                    false
+                }
+            }
+        });
+        self.open.extend(singles.iter().map(|single| Strip {
+            x: single.x,
+            top: y,
+            bottom: y + 1,
+            style: single.style,
+            gain: single.gain,
+        }));
+    }
+
+    /// Finds the cells that stand alone in a row, from the first column that differs on.
+    fn find_singles(&mut self, shown: &[Cell], wanted: &[Cell], first: usize) {
+        // The runs of cells that differ, each of one style: the one before a single, and the single.
+        let mut before: Option<Run> = None;
+        let mut single: Option<Run> = None;
+        let mut runs = Runs {
+            shown,
+            wanted,
+            x: first,
+        };
+        loop {
+            let next = runs.next();
+            if let Some(run) = single.take() {
+                let stands_alone = before.is_none_or(|before| before.end < run.start)
+                    || next.is_none_or(|next| run.end < next.start);
+                let in_row = price(before, Some(run)) + 1 + price(Some(run), next);
+                let step = match run.end == wanted.len() {
+                    true => STEP_PRICE_AT_EDGE,
+                    false => STEP_PRICE,
+                };
+                let without = price(before, next) + 1 + step;
+                if stands_alone && in_row > without {
+                    if self.singles.len() == MOST_IN_ROW {
+                        return self.singles.clear();
+                    }
+                    self.singles.push(Single {
+                        x: run.start as u16,
+                        style: run.style,
+                        gain: in_row - without,
+                    });
+                } else {
+                    before = Some(run);
+                }
+            }
+            match next {
+                Some(run) if run.is_single => single = Some(run),
+                Some(run) => before = Some(run),
+                None => return,
+            }
+        }
+    }
+}
+
+/// Cells of one style that differ, one after another.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    start: usize,
+    end: usize,
+    style: Style,
+    /// It is a cell that can be drawn by itself.
+    is_single: bool,
+}
+
+struct Runs<'a> {
+    shown: &'a [Cell],
+    wanted: &'a [Cell],
+    x: usize,
+}
+
+impl Iterator for Runs<'_> {
+    type Item = Run;
+
+    fn next(&mut self) -> Option<Run> {
+        let cell = loop {
+            self.x += first_difference(&self.shown[self.x..], &self.wanted[self.x..])?;
+            let cell = self.wanted[self.x];
+            if !cell.is_unknown() {
+                break cell;
+            }
+            self.x += 1;
+        };
+        let (start, style) = (self.x, cell.style());
+        let goes_on = |(new, old): &(&Cell, &Cell)| new != old && new.style() == style;
+        let pairs = self.wanted[start..].iter().zip(&self.shown[start..]);
+        self.x += pairs.take_while(goes_on).count().max(1);
+        let is_wide =
+            |row: &[Cell], x| row.get(x).is_some_and(|cell: &Cell| cell.is_continuation());
+        let is_single = self.x == start + 1
+            && cell.as_char().is_some_and(is_narrow)
+            && !cell.is_two_colors()
+            && !is_wide(self.wanted, self.x)
+            && !is_wide(self.shown, self.x)
+            && !is_wide(self.shown, start);
+        Some(Run {
+            start,
+            end: self.x,
+            style,
+            is_single,
+        })
+    }
+}
+
+/// The bytes between two runs: motion and change of style. `None` is the end of the row above, or the beginning of the row below.
+fn price(from: Option<Run>, to: Option<Run>) -> u32 {
+    let Some(to) = to else { return 0 };
+    let Some(from) = from else {
+        return if to.start == 0 { 2 } else { 7 };
+    };
+    let motion = match to.start - from.end {
+        gap @ 0..=4 => gap as u32,
+        _ => 5,
+    };
+    let change = match from.style == to.style {
+        true => 0,
+        false => 3 + price_of_change(Some(from.style), to.style, false),
+    };
+    motion + change
+}
+
+impl Renderer {
+    /// Draws the strips that are worth it. Returns how many cells.
+    pub(super) fn draw_strips(&mut self, wanted: &Screen) -> u64 {
+        if !self.capabilities.any_order || self.careful || self.capabilities.have_overhangs() {
+            return 0;
+        }
+        let mut drawn = 0;
+        let mut strips = std::mem::take(&mut self.strips);
+        let planner = &self.planner;
+        for strip in strips.find(&self.shown, wanted, |y| planner.first_change(y)) {
+            self.draw_strip(wanted, *strip);
+            drawn += u64::from(strip.bottom - strip.top);
+        }
+        self.strips = strips;
+        drawn
+    }
+
+    fn draw_strip(&mut self, wanted: &Screen, strip: Strip) {
+        let x = strip.x;
+        for y in strip.top..strip.bottom {
+            let cell = wanted.row(y)[usize::from(x)];
+            let c = cell.as_char().unwrap_or(' ');
+            self.encoder.move_to(x, y);
+            self.encoder.print(cell, c, 1, &mut self.stats);
+            self.mark_shown(wanted, x.into(), y, 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Capabilities, Color};
+
+    /// Two frames: text, then the same with a bar at a column.
+    fn bar(x: u16, any_order: bool) -> String {
+        let mut renderer = Renderer::new(Capabilities {
+            any_order,
+            ..Capabilities::basic()
+        });
+        let mut screen = Screen::new(40, 12);
+        for y in 0..12 {
+            screen.put(3, y, "some text", Style::default());
+        }
+        renderer.render(&screen);
+        let red = Style {
+            fg: Color::indexed(1),
+            ..Style::default()
+        };
+        for y in 1..11 {
+            screen.put(3, y, "more text", Style::default());
+            screen.put(x, y, "█", red);
+        }
+        let unchanged = renderer.stats().cells_unchanged;
+        let bytes = String::from_utf8_lossy(renderer.render(&screen)).into_owned();
+        // "mo" and the bar differ in ten rows.
+        assert_eq!(renderer.stats().cells_unchanged - unchanged, 40 * 12 - 30);
+        bytes
+    }
+
+    #[test]
+    fn a_bar_is_drawn_from_top_to_bottom() {
+        let inner = bar(30, true);
+        assert!(inner.contains(&"█\x0b\x08".repeat(9)), "{inner:?}");
+        let at_edge = bar(39, true);
+        assert_eq!(at_edge.matches("31m").count(), 1, "{at_edge:?}");
+        for (bytes, in_rows) in [(inner, bar(30, false)), (at_edge, bar(39, false))] {
+            assert!(bytes.len() + 40 < in_rows.len(), "{bytes:?}, {in_rows:?}");
+        }
+    }
+}
