@@ -237,4 +237,35 @@ mod tests {
             }
         }
     }
+    /// Rows that moved are moved on the alternate screen, and drawn again on the main screen.
+    #[test]
+    fn no_row_of_the_main_screen_is_moved() {
+        for alternate_screen in [true, false] {
+            let mut renderer = Renderer::new(Capabilities {
+                alternate_screen,
+                ..Capabilities::full()
+            });
+            let mut moved = String::new();
+            for first in 0..4_u16 {
+                let mut screen = Screen::new(60, 8);
+                for y in 0..8 {
+                    let text = format!("row {} of a text", first + y).repeat(4);
+                    for (x, symbol) in (0..60).zip(text.chars()) {
+                        screen.put(x, y, symbol.encode_utf8(&mut [0; 4]), Style::default());
+                    }
+                }
+                moved.push_str(&String::from_utf8_lossy(renderer.render(&screen)));
+            }
+            let command = |rest: &str| {
+                rest.trim_start_matches(|c: char| c.is_ascii_digit())
+                    .chars()
+                    .next()
+            };
+            let moves = moved.split("\x1b[").filter_map(command);
+            assert_eq!(
+                moves.filter(|c| "LMST".contains(*c)).count() > 0,
+                alternate_screen
+            );
+        }
+    }
 }
