@@ -366,13 +366,9 @@ impl TranscriptRenderer {
     }
 
     /// The most rows of an open line that are drawn above a live region of so many: a terminal that becomes half as wide needs twice the
-    /// rows. Rows that are not reflowed need as many, in a terminal that may become lower.
+    /// rows, and one that becomes half as high has half of them.
     fn most_open_rows(&self, live: u16) -> u16 {
-        let most = match self.reflow {
-            Reflow::AbovePrompt => self.rows - self.rows / 4,
-            _ => self.rows / 2,
-        };
-        most.saturating_sub(live).max(1)
+        (self.rows / 2).saturating_sub(live).max(1)
     }
 
     fn begin_line(&mut self, glyphs: &[Glyph]) {

@@ -66,8 +66,8 @@ use crate::sys;
 ///
 /// - When it becomes narrower, the rows below the finished lines may need more space than it has. It moves the first of them into its
 ///   scrollback, where they cannot be erased. Of a line that is being streamed, the last rows are drawn, as many as take half of the screen
-///   together with the live region (three quarters in kitty); all of it is printed when it is finished. So this needs a live region of half
-///   of the screen or more, or a terminal that becomes less than half as wide at once.
+///   together with the live region; all of it is printed when it is finished. So this needs a live region of half
+///   of the screen or more, or a terminal that becomes less than half as wide or high at once.
 /// - Behind the end of a longer line that was finished before, text is printed at a column: a change of width that is
 ///   on its way just then misplaces it. In tmux, which tells of a new width a while later, a line that is being streamed is printed as it
 ///   grows, however wide the terminal is; there the prompt after `kill -9` comes at its end.
