@@ -678,6 +678,142 @@ fn a_slow_reader_is_named_as_the_limit() {
 }
 
 #[test]
+fn a_wait_beside_another_thread_that_computes_is_no_limit() {
+    let text_of_it = "#include <pthread.h>\n#include <unistd.h>\nstatic volatile int done;\n\
+        static void *log_(void *none) { static char block[8192];\n\
+        for (int n = 0; n < 100; n++) if (write(1, block, sizeof block) < 0) break;\n\
+        done = 1; return none; }\n\
+        int main(void) { pthread_t logger; if (pthread_create(&logger, 0, log_, 0)) return 1;\n\
+        while (!done) ; return pthread_join(logger, 0); }\n";
+    let Some(program) = compiled("computes", &["-O1", "-pthread"], text_of_it) else {
+        return;
+    };
+    for exact in ["", "--exact"] {
+        let report = scratch("computes.json");
+        let script = format!(
+            "{} trace {exact} --json {} {program} 2>&3 | while head -c 8192 >/dev/null; do sleep 0.005; \
+             test -n \"$(head -c 1 | tr '\\0' x)\" || break; done 3>&1",
+            env!("CARGO_BIN_EXE_outpace"),
+            report.display()
+        );
+        let output = Command::new("bash")
+            .args(["-c", &format!("{{ {script} ; }} 3>&2")])
+            .output();
+        assert!(output.unwrap().status.success());
+        let found = json(&report);
+        assert!(
+            found["streams"][0]["waiting_ns"].as_u64() > Some(0),
+            "{found:#}"
+        );
+        let saved = &found["verdict"]["fast_reader_saves_interval_ns"];
+        assert_eq!(saved[0], 0, "{found:#}");
+        if found["mode"] == "sampled" {
+            assert_eq!(found["verdict"]["limit"], "none", "{found:#}");
+        }
+    }
+}
+
+/// The verdict on a program, and the notes beside it.
+fn limit_and_notes(arguments: &[&str], name: &str) -> (String, String) {
+    let found = findings(arguments, name);
+    let limit = found["verdict"]["limit"].as_str().unwrap().to_owned();
+    (limit, found["notes"].to_string())
+}
+
+#[test]
+fn writes_that_could_not_be_seen_are_no_proof_of_their_absence() {
+    let ring = "#include <sys/syscall.h>\n#include <unistd.h>\nint main(void) {\n\
+        char parameters[120] = {0}; long ring = syscall(SYS_io_uring_setup, 8, parameters);\n\
+        usleep(200000); return ring < 0; }\n";
+    if let Some(program) = compiled("ring", &[], ring) {
+        if Command::new(&program).status().unwrap().success() {
+            for exact in [&[][..], &["--exact"]] {
+                let (limit, _) = limit_and_notes(&[exact, &[&*program]].concat(), "ring.json");
+                assert_eq!(limit, "unknown");
+            }
+        } else {
+            println!("skipped: io_uring is not permitted");
+        }
+    }
+    let print = "#include <stdio.h>\nint main(void) { for (int n = 0; n < 1000; n++) { puts(\"a line\"); fflush(stdout); } }\n";
+    let Some(_) = compiled("print", &[], print) else {
+        return;
+    };
+    let (program, source) = (scratch("print32"), scratch("print.c"));
+    let mut compiler = Command::new("cc");
+    let compiler = compiler.args(["-m32", "-o"]).args([&program, &source]);
+    if compiler.output().unwrap().status.success() {
+        let program = program.to_str().unwrap();
+        let (limit, _) = limit_and_notes(&["--exact", program], "print32.json");
+        assert_eq!(limit, "unknown");
+        assert_eq!(write_calls(&findings(&[program], "print32.json")), 1000);
+    } else {
+        println!("skipped: no 32-bit programs are compiled here");
+    }
+    let (limit, notes) = limit_and_notes(&["true"], "silent.json");
+    assert_eq!(limit, "none");
+    assert!(notes.contains("--exact sees the first two"), "{notes}");
+}
+
+#[test]
+fn what_goes_on_after_the_program_is_told_of() {
+    for exact in [&[][..], &["--exact"]] {
+        let words = [
+            exact,
+            &["--", "sh", "-c", "sleep 2 >/dev/null 2>&1 & echo $!"],
+        ]
+        .concat();
+        let (_, notes) = limit_and_notes(&words, "left.json");
+        assert!(
+            notes.contains("(sleep), which the program left behind"),
+            "{notes}"
+        );
+    }
+}
+
+#[test]
+fn a_program_whose_file_is_deleted_is_one_program_still() {
+    let copy = scratch("deleted-sh");
+    std::fs::copy("/bin/sh", &copy).unwrap();
+    let script = "rm \"$0\"; i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done";
+    let path = copy.to_str().unwrap();
+    let found = findings(&["--", path, "-c", script, path], "deleted.json");
+    let streams = found["streams"].as_array().unwrap();
+    let programs = streams.iter().map(|stream| &stream["program"]);
+    let mut programs = programs.filter(|program| *program != "rm");
+    assert!(programs.all(|program| program == "deleted-sh"), "{found:#}");
+}
+
+#[test]
+fn copies_of_a_descriptor_are_followed_by_every_call_that_makes_them() {
+    // As tcsh does for each command.
+    let text_of_it = "#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(void) {\n\
+        int kept = fcntl(1, F_DUPFD, 10);\n\
+        for (int n = 0; n < 3000; n++) {\n\
+        close(1); if (open(\"/dev/null\", O_RDONLY) != 1) return 1;\n\
+        close(1); if (dup(kept) != 1) return 2;\n\
+        if (write(1, \"a line\\n\", 7) != 7) return 3; } }\n";
+    let Some(program) = compiled("copies", &[], text_of_it) else {
+        return;
+    };
+    let found = findings(&["--exact", &program], "copies.json");
+    if found["mode"] == "ptrace" || found["lost"].as_u64() > Some(0) {
+        return println!("skipped: not every call was seen");
+    }
+    let stream = &found["streams"][0];
+    assert_eq!(
+        (&stream["calls"], &stream["target"]["kind"]),
+        (&3000.into(), &"pipe".into()),
+        "{found:#}"
+    );
+    assert!(found["overhead_ns"].as_u64() > Some(0), "{found:#}");
+    // Without the calls in between, the default mode does not know where the writes went.
+    let found = findings(&[&program], "copies.json");
+    let kind = &found["streams"][0]["target"]["kind"];
+    assert!(kind == "pipe" || kind == "unknown", "{found:#}");
+}
+
+#[test]
 fn what_waits_for_the_device_after_small_writes_is_told_of() {
     let text_of_it = "#include <unistd.h>\n\
         int main(void) { for (int i = 0; i < 3000; i++) if (write(1, \"x\\n\", 2) != 2 || fsync(1)) return 1; }\n";

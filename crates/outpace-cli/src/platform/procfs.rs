@@ -1,8 +1,10 @@
 //! Facts about processes from `/proc` (proc(5)): counters, threads, children, descriptors, names.
 
+use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
@@ -271,9 +273,35 @@ fn words(file: &str) -> Vec<String> {
         .collect()
 }
 
-/// The executable file of a process.
+/// The executable file of a process, also one that has been deleted since.
 pub(crate) fn executable(process: i32) -> Option<PathBuf> {
-    fs::read_link(format!("/proc/{process}/exe")).ok()
+    let file = fs::read_link(format!("/proc/{process}/exe")).ok()?;
+    let bytes = file.as_os_str().as_bytes();
+    Some(match bytes.strip_suffix(b" (deleted)") {
+        Some(path) => OsStr::from_bytes(path).into(),
+        None => file,
+    })
+}
+
+/// Whether a process runs a program for another kind of processor than ours is: a 32-bit one on a 64-bit machine, whose system calls
+/// have other numbers.
+pub(crate) fn is_foreign(process: i32) -> bool {
+    // The class in the head of an ELF file.
+    let class = |process: &dyn Display| -> Option<u8> {
+        let mut head = [0; 5];
+        let mut file = fs::File::open(format!("/proc/{process}/exe")).ok()?;
+        file.read_exact(&mut head).ok()?;
+        Some(head[4])
+    };
+    class(&process).is_some_and(|theirs| Some(theirs) != class(&"self"))
+}
+
+/// Whether a process has an io_uring: a way to write without a system call for each write.
+pub(crate) fn has_io_uring(process: i32, descriptors: &[i32]) -> bool {
+    let mut links = descriptors
+        .iter()
+        .map(|&descriptor| link(process, descriptor));
+    links.any(|path| path.as_deref() == Some("anon_inode:[io_uring]"))
 }
 
 #[cfg(test)]

@@ -79,6 +79,16 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
         not_running_ns -= run.overhead_ns;
     }
     run.delayed_ns = run.delayed_ns.min(not_running_ns);
+    let ours = getpid().as_raw_pid();
+    let left = procfs::children(ours, ours)
+        .into_iter()
+        .filter(|_| process.is_none());
+    for child in left.filter(|&child| !procfs::Stat::of(child).unwrap_or_default().has_ended) {
+        let name = procfs::name(child).unwrap_or_default();
+        run.notes.push(format!(
+            "process {child} ({name}), which the program left behind, goes on: `outpace trace -p {child}` watches it"
+        ));
+    }
     match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
         None => {}
         Some(Ok(samples)) => run.samples = samples,
@@ -132,6 +142,10 @@ fn lightly(
     };
     let calls = processes.iter().map(|process| process.own().write_calls);
     let seen: u64 = calls.sum();
+    if seen == 0 {
+        let note = "splice, vmsplice and mapped memory are in no count; --exact sees the first two";
+        run.notes.push(note.to_owned());
+    }
     if let Some(tree) = run.tree
         && tree.write_calls > seen + seen / 100 + 1
     {
@@ -162,8 +176,6 @@ fn exactly(
         (Err(_), Subject::Process(process)) => ptrace::attach(process, &mut ledger)?,
         (Err(_), Subject::Program(command)) => ptrace::run(command, &mut ledger, ready)?,
     };
-    run.notes
-        .push("writes through io_uring are not seen".to_owned());
     if let Err(refusal) = &points {
         if run.ending.is_some() {
             let note = "setuid programs run without their privileges under ptrace";
@@ -174,12 +186,8 @@ fn exactly(
              /sys/kernel/tracing, tracing costs a hundredth of this"
         ));
     }
+    run.unseen = ledger.unseen;
     let (entries, timeline) = ledger.into_entries();
-    let calls: u64 = entries.iter().map(|entry| entry.tally.calls).sum();
-    if let Ok(points) = points {
-        let [inside_ns, all_ns] = tracepoints::call_ns(points)?;
-        (run.inside_ns, run.overhead_ns) = (inside_ns, (calls as f64 * all_ns) as u64);
-    }
     // Leaves at least the program's own processor time.
     let most_ns = run.wall_ns.saturating_sub(clock::children_ns().0);
     run.overhead_ns = run.overhead_ns.min(most_ns);

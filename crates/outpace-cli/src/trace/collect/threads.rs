@@ -193,6 +193,15 @@ impl Threads {
         self.threads.len() == 1 && !self.is_partial
     }
 
+    /// The processor time of the one that took most.
+    pub(crate) fn most_ns(&self) -> u64 {
+        let times = self.threads.values();
+        times
+            .map(|thread| thread.own().processor.total_ns)
+            .max()
+            .unwrap_or(0)
+    }
+
     /// The thread that has written most.
     pub(crate) fn busiest(&self) -> Option<i32> {
         let calls = |(_, thread): &(&i32, &Thread)| thread.own().io.write_calls;

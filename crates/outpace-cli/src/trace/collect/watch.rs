@@ -7,8 +7,9 @@ use crate::platform::clock;
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, IoCounters, Processor};
 use crate::platform::{interrupts, signals};
-use crate::trace::model::findings::{Mode, Recording};
+use crate::trace::model::findings::{Mode, Recording, Unseen};
 use crate::trace::model::timeline::Timeline;
+use crate::user::quantity::counted;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::Duration;
@@ -61,6 +62,8 @@ struct Watcher {
     peeking_ns: u64,
     /// How often threads were listened to.
     listens: u64,
+    /// Writes since the last search before a process became another program, counted for that one.
+    disputed: u64,
     /// A child may have ended since the last look for that.
     child_ended: bool,
 }
@@ -135,7 +138,25 @@ impl Watcher {
             .extend(std::mem::take(&mut self.alive).into_values());
         self.ended.sort_by_key(|process| process.first_ns);
         let (delayed_ns, beside_ns) = self.delayed_and_beside_ns();
+        let mut processes = self.ended.iter();
+        let has_io_uring = processes.any(|process| process.has_io_uring);
+        let longest = self.ended.iter().map(|process| process.threads.most_ns());
+        let mut notes = Vec::new();
+        let writes: u64 = self
+            .ended
+            .iter()
+            .map(|process| process.own().write_calls)
+            .sum();
+        if self.disputed * 100 > writes {
+            let calls = counted(self.disputed, "write call");
+            notes.push(format!(
+                "up to {calls} of a program that became another one (exec) may be counted for the later one"
+            ));
+        }
         let run = Recording {
+            notes,
+            busiest_ns: longest.max().unwrap_or(0),
+            unseen: has_io_uring.then_some(Unseen::Ring),
             ending,
             wall_ns,
             overhead_ns: self.peeking_ns,
@@ -247,15 +268,19 @@ impl Watcher {
 
     fn refresh(&mut self, process: i32, threads: &[i32], now_ns: u64) {
         let known = self.alive.get(&process);
+        let wrote_before = known.is_some_and(|known| known.own().write_calls > 0);
+        let mut is_next = false;
         if !known.is_some_and(Watched::runs_as_before) {
             let ran_before = !self.launched && self.looks == 0;
             let Some(next) = Watched::find(process, threads, known, ran_before, now_ns) else {
                 return;
             };
             self.ended.extend(self.alive.insert(process, next));
+            is_next = wrote_before;
         }
         if let Some(watched) = self.alive.get_mut(&process) {
             watched.refresh(threads);
+            self.disputed += watched.own().write_calls * u64::from(is_next);
         }
     }
 

@@ -41,8 +41,9 @@ const ENOUGH_ENDS: usize = 48;
 #[derive(Default)]
 pub(crate) struct SampledWrites {
     pub(crate) waiting_ns: u64,
-    /// Of that, until a device had the bytes (fsync(2)).
+    /// Of that, until a device had the bytes (fsync(2)); and while another thread of the process ran.
     pub(crate) syncing_ns: u64,
+    pub(crate) overlapped_ns: u64,
     pub(crate) looks: u64,
     /// Writes of exact looks.
     pub(crate) peeked: u64,
@@ -60,8 +61,9 @@ pub(crate) struct Watched {
     pub(crate) language: Language,
     /// Descriptors 0 to 2, and others that were written to.
     pub(crate) targets: BTreeMap<i32, Target>,
-    /// Whether it has other descriptors open that writes could have gone to.
+    /// Whether it has other descriptors open that writes could have gone to, and an io_uring.
     pub(crate) writes_elsewhere: bool,
+    pub(super) has_io_uring: bool,
     pub(crate) seen: BTreeMap<i32, SampledWrites>,
     /// Which of stdout and stderr has all bytes, as far as the position in a file shows.
     pub(crate) filled: Option<i32>,
@@ -172,11 +174,14 @@ impl Watched {
             if identity.is_some() && identity != known.map(|target| target.identity) {
                 let is_new = known.is_none() || self.own().write_calls == 0;
                 self.is_redirected |= !is_new && descriptor > 0;
+                let before = known.filter(|_| !is_new);
                 let target = Target::of(process, descriptor);
-                let target = target.map(|target| (descriptor, target));
-                self.targets.extend(target);
+                let target = target.map(|now| before.map_or(now.clone(), |before| before.or(&now)));
+                self.targets
+                    .extend(target.map(|target| (descriptor, target)));
             }
         }
+        self.has_io_uring |= procfs::has_io_uring(process, &descriptors);
         let mut known = self.targets.range(1..=2);
         if let Some((&file, _)) = known.find(|(_, target)| target.kind == Kind::File)
             && let Some(position) = procfs::position(process, file)
@@ -334,8 +339,12 @@ impl Watched {
 
     /// Samples every thread, for the time since the last sample.
     pub(super) fn sample(&mut self, from_ns: u64, now_ns: u64, timeline: &mut Timeline) {
-        for thread in self.threads.running() {
-            let doing = self.threads.doing(thread);
+        let threads = self.threads.running().into_iter();
+        let threads: Vec<_> = threads
+            .map(|thread| (thread, self.threads.doing(thread)))
+            .collect();
+        let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running);
+        for (thread, doing) in threads {
             let sync = calls::sync(doing);
             let write = self.asleep_in(thread, doing);
             let write = write.map(|(write, is_new)| (write.descriptor, write.kind.name, is_new));
@@ -349,6 +358,7 @@ impl Watched {
             let seen = self.seen.entry(descriptor).or_default();
             seen.waiting_ns += now_ns - from_ns;
             seen.syncing_ns += (now_ns - from_ns) * u64::from(sync.is_some());
+            seen.overlapped_ns += (now_ns - from_ns) * u64::from(one_runs);
             seen.looks += u64::from(sync.is_none());
             let span = CallSpan {
                 began_ns: from_ns,

@@ -208,6 +208,7 @@ mod tests {
             own_ns: around(own_ns),
             in_kernel_ns: around(kernel_ns),
             waiting_ns: 0,
+            overlapped_ns: 0,
             syncing_ns: 0,
             reading_ns: 0.0,
         }

@@ -35,7 +35,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         };
         let is_read_within = processes.iter().any(reads_it);
         if is_no_wait(&stream.target, &stream.readers, is_read_within, run) {
-            (stream.waiting_ns, stream.syncing_ns) = (0, 0);
+            (stream.waiting_ns, stream.overlapped_ns, stream.syncing_ns) = (0, 0, 0);
         }
     }
     streams
@@ -72,6 +72,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.own_ns = stream.own_ns + other.own_ns;
     stream.in_kernel_ns = stream.in_kernel_ns + other.in_kernel_ns;
     stream.waiting_ns += other.waiting_ns;
+    stream.overlapped_ns += other.overlapped_ns;
     stream.syncing_ns += other.syncing_ns;
     stream.reading_ns += other.reading_ns;
     stream.tally.merge(&other.tally);
@@ -112,6 +113,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         if is_main(descriptor) {
             stream.tally.merge(&seen.tally);
             stream.syncing_ns += part(seen.syncing_ns);
+            stream.overlapped_ns += part(seen.overlapped_ns);
         } else if let Some(other) = process.targets.get(&descriptor) {
             // A thread waited for another stream, too: its time is known, its calls are not.
             let others_ns = part(seen.waiting_ns);
@@ -125,6 +127,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
                     target: other.clone(),
                     tally: seen.tally.clone(),
                     waiting_ns: others_ns,
+                    overlapped_ns: part(seen.overlapped_ns),
                     ..Stream::default()
                 });
             }
@@ -208,7 +211,8 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
     }
     let sums = Buffering::of_sums(stream.calls, stream.bytes);
     match stream.calls {
-        0 => Buffering::Nothing,
+        0 if stream.waiting_ns == 0 => Buffering::Nothing,
+        0 => Buffering::Unknown,
         1..ENOUGH => Buffering::TooFew,
         _ if stream.descriptors == Descriptors::Any || stream.hardly_writes() => Buffering::Unknown,
         _ if mean < SMALL_WRITES => in_language(Buffering::Small, language),
@@ -251,7 +255,10 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
         let waiting_ns = waiting_ns(&entry, &readers, run);
         let in_kernel_ns = in_kernel_ns(&entry, run);
+        // The first thread of a process has its number.
+        let are_first = entry.threads.is_subset(&processes);
         streams.push(Stream {
+            overlapped_ns: waiting_ns * u64::from(!are_first),
             buffering: in_language(entry.tally.buffering(), entry.language),
             readers,
             processes: processes.len(),
@@ -274,9 +281,12 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
 }
 
 /// The time in long calls beyond that of a call that has not slept.
-fn long_ns(entry: &LedgerEntry, mode: Mode) -> u64 {
-    let shortest_ns = [WAIT_NS, STOPPED_WAIT_NS][usize::from(mode == Mode::Ptrace)];
-    entry.tally.durations_ns.excess(shortest_ns)
+fn long_ns(entry: &LedgerEntry, run: &Recording) -> u64 {
+    let tally = &entry.tally;
+    let shortest_ns = [WAIT_NS, STOPPED_WAIT_NS][usize::from(run.mode == Mode::Ptrace)];
+    let all_ns = Cost::of(entry.target.kind).most_ns(tally.calls, tally.bytes);
+    let most_ns = run.inside_ns + all_ns / tally.calls.max(1) as f64;
+    tally.durations_ns.excess(shortest_ns, most_ns as u64)
 }
 
 /// The part of the time in calls that their thread was asleep: it may have lacked a processor instead.
@@ -293,13 +303,13 @@ fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -
     // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
     let is_unseen = entry.target.kind == Kind::Unknown && !is_of_root(entry, run);
     let is_no_wait = is_unseen || is_no_wait(&entry.target, readers, entry.is_read_within, run);
-    u64::from(!is_no_wait) * asleep_ns(entry, long_ns(entry, run.mode), run)
+    u64::from(!is_no_wait) * asleep_ns(entry, long_ns(entry, run), run)
 }
 
 fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
     let (calls, bytes) = (entry.tally.calls, entry.tally.bytes);
     let most_ns = Cost::of(entry.target.kind).most_ns(calls, bytes);
-    let measured_ns = (entry.tally.durations_ns.sum() - long_ns(entry, run.mode)) as f64;
+    let measured_ns = (entry.tally.durations_ns.sum() - long_ns(entry, run)) as f64;
     if run.mode == Mode::Ptrace {
         // Stopping a thread takes longer than most writes.
         return Interval::between(0.0, measured_ns.min(most_ns));

@@ -81,12 +81,16 @@ impl Verdict {
         }
         .within(0.0, now * (1.0 - LEAST_LEFT));
         let waiting = sum(slow_ns).min(writing_ns) as f64;
+        // Where other threads ran meanwhile, the wait may have delayed nothing.
+        let overlapped = sum(|stream| stream.overlapped_ns.min(slow_ns(stream))) as f64;
+        let alone = (waiting - overlapped).max(0.0);
         let mut verdict = Self {
             limit: Limit::Nothing,
             share: writing_ns as f64 / now,
             now_ns,
             blocks_save_ns,
-            fast_reader_saves_ns: Interval::of([WAITED * waiting, waiting, waiting]),
+            fast_reader_saves_ns: Interval::of([WAITED * alone, alone.midpoint(waiting), waiting])
+                .within(0.0, now_ns.saturating_sub(run.busiest_ns) as f64),
             sentences: Vec::new(),
             remedies: Vec::new(),
         };
@@ -128,16 +132,25 @@ impl Verdict {
                 );
             }
             Some(worst) => verdict.explain(findings, worst, named),
-            None => verdict.say(match run.tree {
-                Some(tree) if tree.write_calls > 0 => {
+            None => {
+                let unseen = run.unseen.map(|unseen| unseen.describe().to_owned());
+                let uncounted = run.tree.filter(|tree| tree.write_calls > 0).map(|tree| {
                     format!(
-                        "No verdict: the program ended before it could be observed, or is another user's. The kernel counted {}, {}.",
+                        "the program ended before it could be observed, or is another user's. The kernel counted {}, {}",
                         counted(tree.write_calls, "write call"),
                         counted(tree.bytes_written, "byte"),
                     )
+                });
+                match unseen.or(uncounted) {
+                    Some(why) => {
+                        verdict.limit = Limit::Unknown;
+                        verdict.say(format!("No verdict: {why}."));
+                    }
+                    None => {
+                        verdict.say("Output is not the problem: the program made no write calls.")
+                    }
                 }
-                _ => "Output is not the problem: the program wrote nothing to its streams.".to_owned(),
-            }),
+            }
         }
         if run.ending.is_some() {
             // Its command is known.
@@ -164,18 +177,27 @@ impl Verdict {
         let percent = |part: f64| format!("{:.0} %", 100.0 * part);
         let (now, all) = (duration(self.now_ns as f64), percent(self.share));
         if named == Limit::Nothing {
+            let run = &findings.run;
             let answers = ["Nothing to gain", "Output is not the problem"];
             let mut answer = answers[usize::from(self.share < SMALL)];
             let awaited = worst.target.kind.awaited();
             let keeps_up = format!(", but the writes are large and the {awaited} keeps up.");
             let hidden =
                 self.blocks_save_ns.high >= WORTH_IT * self.now_ns as f64 && worst.may_be_joined();
-            let why = if hidden {
+            let unseen = run
+                .unseen
+                .map(|unseen| format!(" in write calls, but {}.", unseen.describe()));
+            let why = if let Some(unseen) = &unseen {
+                (self.limit, answer) = (Limit::Unknown, "No verdict");
+                unseen
+            } else if hidden {
                 (self.limit, answer) = (Limit::Unknown, "No verdict");
                 " in large writes, but Node.js itself joins messages that a full pipe does not take, and what those cost \
                  could not be seen."
             } else if self.share < WORTH_IT {
                 "."
+            } else if worst.overlapped_ns * 2 > worst.writing_ns() {
+                ", but mostly while other threads of the program ran."
             } else if worst.could_be_larger() {
                 ", and larger writes would hardly save any of it."
             } else if worst.descriptors == Descriptors::Any && worst.is_small() {
@@ -208,8 +230,9 @@ impl Verdict {
             0 => String::new(),
             _ => format!(" ({kernel} % in the kernel, {waiting} % waiting for the {awaited})"),
         };
-        let is_sure = self.blocks_save_ns.low >= WORTH_IT * self.now_ns as f64;
-        let is = ["may be", "is"][usize::from(is_sure || named == Limit::Reader)];
+        let saved = [self.blocks_save_ns, self.fast_reader_saves_ns];
+        let saved = saved[usize::from(named == Limit::Reader)];
+        let is = ["may be", "is"][usize::from(saved.low >= WORTH_IT * self.now_ns as f64)];
         self.say(format!("Output {is} {part}: {took}{parts}."));
         self.say(if named == Limit::Reader {
             let named = |(process, name): &(i32, String)| format!(", {name} (process {process})");
@@ -218,7 +241,7 @@ impl Verdict {
                 [one] => format!("reader{}", named(one)),
                 [one, more @ ..] => format!("readers{} and {} more", named(one), more.len()),
             };
-            format!("The limit is the {reader}: it takes output more slowly than the program writes.")
+            format!("The limit {is} the {reader}: it takes output more slowly than the program writes.")
         } else {
             let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
             let synced = ["", ", and calls that wait until the device has them"];
@@ -345,6 +368,7 @@ mod tests {
             own_ns: Interval::default(),
             in_kernel_ns: Interval::between(in_kernel_ns as f64, in_kernel_ns as f64),
             waiting_ns,
+            overlapped_ns: 0,
             syncing_ns: 0,
             reading_ns: 0.0,
         }
@@ -708,7 +732,10 @@ mod tests {
         assert_eq!(little.limit, Limit::Nothing);
         assert!(little.sentences[0].starts_with("Output is not the problem: writing took 2 %"));
         let none = verdict(SAMPLED, 100 * MS, Vec::new());
-        assert!(none.sentences[0].contains("wrote nothing"), "{none:?}");
+        assert!(
+            none.sentences[0].contains("made no write calls"),
+            "{none:?}"
+        );
     }
 
     #[test]

@@ -80,6 +80,8 @@ pub(crate) struct Stream {
     pub(crate) in_kernel_ns: Interval,
     /// Time in write calls, asleep until the reader made room.
     pub(crate) waiting_ns: u64,
+    /// Of that, while another thread of the program ran, or may have run.
+    pub(crate) overlapped_ns: u64,
     /// Time asleep in calls after them, until a device had the bytes (fsync(2)).
     pub(crate) syncing_ns: u64,
     /// Time in reads that become fewer with the writes.
@@ -170,14 +172,17 @@ pub(crate) struct Recording {
     pub(crate) inside_ns: f64,
     /// The part of it that the program was ready to run without a processor, which is no writing.
     pub(crate) delayed_ns: u64,
-    /// Processor time of threads that ran beside those that were ready to run.
+    /// Processor time of threads that ran beside those that were ready to run, and of the one that took most.
     pub(crate) beside_ns: u64,
+    pub(crate) busiest_ns: u64,
     /// The part of it that the program's first thread was asleep, where that is known.
     pub(crate) asleep_ns: Option<u64>,
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
     /// Of the whole tree, by the kernel's accounting; covers processes too short-lived to be seen.
     pub(crate) tree: Option<IoCounters>,
+    /// A way in which it may have written that this mode does not see.
+    pub(crate) unseen: Option<Unseen>,
     /// Limits of this mode that matter here.
     pub(crate) notes: Vec<String>,
     pub(crate) timeline: Timeline,
@@ -191,6 +196,27 @@ impl Recording {
             root,
             mode,
             ..Self::default()
+        }
+    }
+}
+
+/// Ways to write that a mode does not see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unseen {
+    /// Through an io_uring: a request in memory, for which no mode has a count.
+    Ring,
+    /// By calls of another kind of processor, in the exact modes.
+    Foreign,
+}
+
+impl Unseen {
+    /// What could not be seen.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Ring => "what it wrote through its io_uring could not be seen",
+            Self::Foreign => {
+                "the calls of a 32-bit program are not seen; run `outpace trace` without --exact"
+            }
         }
     }
 }

@@ -15,9 +15,10 @@ impl Log2Histogram {
     }
 
     /// How much of the sum lies above what `count` typical values would have taken, counting only
-    /// values of at least `least` that are far from typical: the part of the durations spent waiting.
-    pub(crate) fn excess(&self, least: u64) -> u64 {
-        let typical = self.typical_at(0.25);
+    /// values of at least `least` that are far from typical: the part of the durations spent waiting. None above `most` is
+    /// typical: where most calls wait, too.
+    pub(crate) fn excess(&self, least: u64, most: u64) -> u64 {
+        let typical = self.typical_at(0.25).min(most);
         let far = (typical * 8).max(least);
         self.buckets()
             .filter(|bucket| bucket.least >= far)
@@ -376,8 +377,12 @@ mod tests {
     fn only_durations_far_from_typical_count_as_waiting() {
         let mut histogram = Log2Histogram::default();
         (0..1000).for_each(|_| histogram.add(800));
-        assert_eq!(histogram.excess(10_000), 0);
+        assert_eq!(histogram.excess(10_000, 1_000), 0);
         histogram.add(5_000_800);
-        assert_eq!(histogram.excess(10_000), 5_000_000);
+        assert_eq!(histogram.excess(10_000, 1_000), 5_000_000);
+        // All of them wait.
+        let mut histogram = Log2Histogram::default();
+        (0..10).for_each(|_| histogram.add(5_001_000));
+        assert_eq!(histogram.excess(10_000, 1_000), 50_000_000);
     }
 }

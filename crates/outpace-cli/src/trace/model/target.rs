@@ -119,6 +119,9 @@ impl Target {
 
     /// This one and another, where it is not known which writes went to which.
     pub(crate) fn or(&self, other: &Self) -> Self {
+        if self.path.split(" or ").any(|path| path == other.path) {
+            return self.clone();
+        }
         Self {
             kind: [Kind::Unknown, self.kind][usize::from(self.kind == other.kind)],
             path: format!("{} or {}", self.path, other.path),

@@ -2,6 +2,7 @@
 
 use crate::platform::procfs;
 use crate::trace::kernel::calls::Call;
+use crate::trace::model::findings::Unseen;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::CallTally;
 use crate::trace::model::target::{Kind, Target};
@@ -46,6 +47,8 @@ pub(crate) struct Ledger {
     /// By program, descriptor and destination.
     entries: BTreeMap<StreamKey, LedgerEntry>,
     pub(crate) timeline: Timeline,
+    /// A way to write that one of the processes may use and that is not seen.
+    pub(crate) unseen: Option<Unseen>,
 }
 
 impl Ledger {
@@ -58,7 +61,11 @@ impl Ledger {
     }
 
     fn process(&mut self, process: i32) -> &mut TracedProcess {
+        let unseen = &mut self.unseen;
         self.processes.entry(process).or_insert_with(|| {
+            if procfs::is_foreign(process) {
+                *unseen = Some(Unseen::Foreign);
+            }
             let executable = procfs::executable(process);
             let name = || procfs::name(process).unwrap_or_else(|| "?".to_owned());
             let program = executable.as_deref().map(file_name);
@@ -83,15 +90,16 @@ impl Ledger {
 
     /// A process runs another program now.
     pub(crate) fn executed(&mut self, process: i32, name: &str) {
-        let before = self.processes.remove(&process);
+        let before = self.processes.remove(&process).unwrap_or_default();
         let now = self.process(process);
         now.gone = procfs::executable(process).is_none();
+        // By now it may have opened others; those above 2 may have been closed by the exec.
+        now.descriptors = before.descriptors;
         if now.gone {
-            // Only its short name and its former descriptors are known.
+            // Only its short name is known.
             now.program = name.into();
-            if let Some(before) = before {
-                now.descriptors = before.descriptors;
-            }
+        } else {
+            now.descriptors.retain(|descriptor, _| *descriptor <= 2);
         }
     }
 

@@ -7,7 +7,7 @@ use crate::platform::procfs;
 use crate::platform::{clock, interrupts};
 use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
 use crate::trace::kernel::{memory, sys};
-use crate::trace::model::findings::{Mode, Recording};
+use crate::trace::model::findings::{Mode, Recording, Unseen};
 use std::collections::HashMap;
 use std::io;
 use std::process::Command;
@@ -57,14 +57,16 @@ fn filter() -> Vec<libc::sock_filter> {
     const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
     const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
     let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
-    let calls = WRITE_FAMILY.len() as u8;
+    let numbers = WRITE_FAMILY.iter().map(|call| call.number);
+    let numbers = numbers.chain([libc::SYS_io_uring_setup]);
+    let calls = WRITE_FAMILY.len() as u8 + 1;
     let mut program = vec![
         step(LOAD, 4, 0, 0), // seccomp_data.arch
         step(IF_EQUAL, NATIVE, 0, calls + 1),
         step(LOAD, 0, 0, 0), // seccomp_data.nr
     ];
-    for (before, call) in (0..).zip(WRITE_FAMILY) {
-        program.push(step(IF_EQUAL, call.number as u32, calls - before, 0));
+    for (before, number) in (0..).zip(numbers) {
+        program.push(step(IF_EQUAL, number as u32, calls - before, 0));
     }
     program.push(step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0));
     program.push(step(RETURN, libc::SECCOMP_RET_TRACE, 0, 0));
@@ -222,6 +224,9 @@ impl<'a> Tracer<'a> {
         let at = sys::at_call(thread)?;
         if let Some(state) = self.threads.get_mut(&thread) {
             match at {
+                sys::AtCall::Entry { number, .. } if number == libc::SYS_io_uring_setup => {
+                    self.ledger.unseen = Some(Unseen::Ring);
+                }
                 sys::AtCall::Entry { number, arguments } if self.started => {
                     let process = state.process;
                     state.entered = memory::begun((process, thread), now_ns, number, &arguments);

@@ -10,7 +10,7 @@ use crate::platform::interrupts;
 use crate::platform::procfs;
 use crate::trace::kernel::calls::{Call, SYNC_FAMILY, WRITE_FAMILY};
 use crate::trace::kernel::sys;
-use crate::trace::model::findings::{Mode, Recording};
+use crate::trace::model::findings::{Mode, Recording, Unseen};
 use perf_event::data::parse::Parser;
 use perf_event::data::{self, RecordMetadata, Visitor};
 use perf_event::events::Tracepoint;
@@ -48,8 +48,10 @@ const PATIENCE: Timespec = Timespec {
 const OLDER: [libc::c_long; 2] = [libc::SYS_dup2, libc::SYS_open];
 #[cfg(not(target_arch = "x86_64"))]
 const OLDER: [libc::c_long; 2] = [libc::SYS_dup3, libc::SYS_openat];
-/// Calls other than writes that change what a descriptor number means.
-const BOOKKEEPING: [libc::c_long; 3] = [libc::SYS_close, libc::SYS_dup3, OLDER[0]];
+/// Calls that give a descriptor another number: their result.
+const COPYING: [libc::c_long; 4] = [libc::SYS_dup, libc::SYS_dup3, OLDER[0], libc::SYS_fcntl];
+/// Calls of interest that neither write, nor copy a descriptor, nor open a file.
+const OTHERS: [libc::c_long; 2] = [libc::SYS_close, libc::SYS_io_uring_setup];
 /// Calls that open a file.
 const OPENING: [libc::c_long; 3] = [libc::SYS_openat, libc::SYS_openat2, OLDER[1]];
 
@@ -117,7 +119,7 @@ struct Rings {
 impl Rings {
     fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
         let numbers = WRITE_FAMILY.iter().map(|call| call.number);
-        let numbers = numbers.chain(BOOKKEEPING).chain(OPENING);
+        let numbers = numbers.chain(COPYING).chain(OPENING).chain(OTHERS);
         let numbers = numbers.chain(SYNC_FAMILY.map(|sync| sync.0));
         let wanted: Vec<String> = numbers.map(|number| format!("id=={number}")).collect();
         let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
@@ -218,6 +220,8 @@ pub(crate) enum Event {
     Exec(String),
     /// Code of this file is run: of the program first, and then of libraries.
     Mapped(String),
+    /// The thread ended.
+    Ended,
     /// So many records found no room.
     Lost(u64),
 }
@@ -268,6 +272,15 @@ impl<'a> Visitor<'a> for Points {
         Event::Fork(fork.pid as i32).beside(&metadata)
     }
 
+    fn visit_exit(self, exit: data::Exit, _: RecordMetadata) -> Option<Record> {
+        Some(Record {
+            time_ns: exit.time,
+            process: exit.pid as i32,
+            thread: exit.tid as i32,
+            event: Event::Ended,
+        })
+    }
+
     fn visit_comm(self, named: data::Comm<'a>, metadata: RecordMetadata) -> Option<Record> {
         let is_exec = u32::from(metadata.misc()) & PERF_RECORD_MISC_COMM_EXEC != 0;
         let name = String::from_utf8_lossy(&named.comm).into_owned();
@@ -293,6 +306,11 @@ struct Reader {
     opened: BTreeSet<(i32, i32)>,
     /// Whether a program has been started.
     started: bool,
+    /// The program's first thread, and when that ended.
+    root: i32,
+    ended_ns: Option<u64>,
+    /// The count of calls that have returned, writes and others.
+    calls: u64,
     lost: u64,
 }
 
@@ -357,7 +375,10 @@ impl Reader {
                     self.opened.remove(&(process, descriptor));
                 }
             }
+            Event::Ended if thread == self.root => self.ended_ns = Some(time_ns),
+            Event::Ended => {}
             Event::Exit(number, result) => {
+                self.calls += 1;
                 let entered = self.inside.remove(&thread);
                 let entered = entered.filter(|entered| entered.1 == number);
                 let Some((began_ns, _, arguments)) = entered else {
@@ -376,13 +397,23 @@ impl Reader {
                         ledger.closed(process, descriptor);
                         self.opened.insert((process, descriptor));
                     }
-                } else if number != libc::SYS_close && result >= 0 {
-                    ledger.closed(process, arguments[1] as i32);
-                    ledger.duplicated(process, arguments[0] as i32, arguments[1] as i32);
+                } else if number == libc::SYS_io_uring_setup {
+                    ledger.unseen = Some(Unseen::Ring);
+                } else if COPYING.contains(&number)
+                    && result >= 0
+                    && (number != libc::SYS_fcntl || is_copy(arguments[1]))
+                {
+                    ledger.closed(process, result as i32);
+                    ledger.duplicated(process, arguments[0] as i32, result as i32);
                 }
             }
         }
     }
+}
+
+/// Whether this command of fcntl(2) copies a descriptor.
+fn is_copy(command: u64) -> bool {
+    [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&(command as i32))
 }
 
 /// Runs a command and watches it and its descendants until it has ended.
@@ -395,6 +426,7 @@ pub(crate) fn run(
     gate::start(command, None, |root, gate: Gate| {
         let rings = Rings::open(points, &[root], true)?;
         ready(root);
+        ledger.look_at(root);
         watch(rings, root, Some(gate), ledger)
     })
 }
@@ -415,7 +447,7 @@ const WRITES: u64 = 200;
 const SLOWER: f64 = 2.0;
 
 /// Nanoseconds that watching adds to a call on this machine: inside the measured times, and in all.
-pub(crate) fn call_ns(points: Points) -> io::Result<[f64; 2]> {
+fn call_ns(points: Points) -> io::Result<[f64; 2]> {
     let mut null = fs::File::options().write(true).open("/dev/null")?;
     // The fastest round counts: other work on the machine only adds time.
     let mut time_ns = || -> io::Result<f64> {
@@ -452,7 +484,10 @@ fn watch(
     let began_ns = clock::now_ns();
     let mut delay = Delay::of(root);
     gate.map_or(Ok(()), Gate::open)?;
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        root,
+        ..Reader::default()
+    };
     let mut ending = None;
     // A program that could not be started is gone without an ending.
     while ending.is_none() && procfs::name(root).is_some() {
@@ -469,15 +504,23 @@ fn watch(
             None => {}
         }
     }
-    let wall_ns = clock::now_ns() - began_ns;
+    let now_ns = clock::now_ns();
     reader.drain(&mut rings, ledger, u64::MAX);
+    // On a busy machine the end is noticed later.
+    let wall_ns = reader.ended_ns.unwrap_or(now_ns).saturating_sub(began_ns);
     if let Some(tails) = &rings.tails {
         ledger.add_line_ends(|process, descriptor| tails.of(process, descriptor));
     }
+    let points = rings.points;
     aside(rings);
+    let [inside_ns, all_ns] = call_ns(points)?;
+    let overhead_ns = (reader.calls as f64 * all_ns) as u64;
     Ok(Recording {
         ending,
         wall_ns,
+        inside_ns,
+        overhead_ns,
+        busiest_ns: (delay.awake_ns() - delay.ns()).saturating_sub(overhead_ns),
         delayed_ns: delay.ns(),
         asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns())),
         ..Recording::of(root, Mode::Tracepoints { lost: reader.lost })
