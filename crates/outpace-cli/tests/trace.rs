@@ -596,16 +596,19 @@ fn the_name_of_a_program_does_nothing_to_the_terminal() {
 #[test]
 fn without_proc_everything_that_needs_it_says_so_at_once() {
     let outpace = env!("CARGO_BIN_EXE_outpace");
-    for arguments in [
-        "trace -- echo hello",
-        "trace --exact -- echo hello",
-        "bench lines",
-        "",
+    // As root, in a mount namespace of its own; or in a process namespace with the /proc of another.
+    let away = ["-m", "umount -l /proc && exec"];
+    let another = ["-fp", "true && exec"];
+    for (arguments, [namespace, prepare]) in [
+        ("trace -- echo hello", away),
+        ("trace --exact -- echo hello", away),
+        ("bench lines", away),
+        ("", away),
+        ("trace -- echo hello", another),
     ] {
-        // As root, in a mount namespace of its own.
-        let script = format!("umount -l /proc && exec {outpace} {arguments}");
+        let script = format!("{prepare} {outpace} {arguments}");
         let output = Command::new("unshare")
-            .args(["-m", "sh", "-c", &script])
+            .args([namespace, "sh", "-c", &script])
             .stdin(Stdio::null())
             .output();
         let Ok(output) = output else {

@@ -14,14 +14,15 @@ pub(crate) mod scheduling;
 pub(crate) mod signals;
 
 use std::io;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
-/// Whether the kernel's file system of processes is there, which a bare chroot does not have.
+/// Whether the kernel's file system of processes is there, which a bare chroot does not have, and numbers processes as this process
+/// sees them: after `unshare --fork --pid` it still has the numbers of another namespace.
 pub(crate) fn has_proc() -> bool {
-    Path::new("/proc/self/stat").exists()
+    let this = std::process::id().to_string();
+    std::fs::read_link("/proc/self").is_ok_and(|link| link.as_os_str() == &*this)
 }
 
 /// Connects a command with the null device only.

@@ -94,16 +94,16 @@ impl Failure {
     }
 }
 
-/// Fails where `/proc` is missing: most commands would find no process, or wait for one.
+/// Fails where `/proc` is missing or another namespace's: most commands would find no process, or wait for one.
 pub(crate) fn require_proc() -> Result<(), Failure> {
     if platform::has_proc() {
         return Ok(());
     }
     Err(Failure::failed(
         "/proc",
-        "not mounted here, and all that is known of processes comes from there",
+        "not mounted here for this process namespace, and all that is known of processes comes from there",
     )
-    .remedy("mount it (mount -t proc proc /proc), or work where it is"))
+    .remedy("mount it (mount -t proc proc /proc, or unshare --mount-proc), or work where it is"))
 }
 
 impl fmt::Display for Failure {

@@ -3,6 +3,7 @@
 use std::env;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// How results are shown: how wide, and whether in colour.
 #[derive(Debug, Clone, Copy)]
@@ -99,7 +100,12 @@ pub(crate) fn takes_escapes() -> bool {
     env::var_os("TERM").is_some_and(|term| !term.is_empty() && term != "dumb")
 }
 
-/// Text in lines of at most `width` characters, broken at spaces, or within a word that is longer.
+/// The number of columns that a terminal gives a text.
+pub(crate) fn columns_of(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// Text in lines of at most `width` columns, broken at spaces, or within a word that is longer.
 pub(crate) fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
     let width = width.max(20);
     let mut lines = vec![String::new()];
@@ -107,7 +113,7 @@ pub(crate) fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
         let mut rest = word;
         loop {
             let last = lines.last_mut().expect("there is always a line");
-            let (filled, length) = (last.chars().count(), rest.chars().count());
+            let (filled, length) = (columns_of(last), columns_of(rest));
             if filled > 0 && filled + 1 + length <= width {
                 last.push(' ');
                 last.push_str(rest);
@@ -117,10 +123,13 @@ pub(crate) fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
                 lines.push(String::new());
                 continue;
             }
-            let end = rest
-                .char_indices()
-                .nth(width)
-                .map_or(rest.len(), |(at, _)| at);
+            let mut filled = 0;
+            let fits = |&(_, c): &(usize, char)| {
+                filled += c.width().unwrap_or(0);
+                filled <= width
+            };
+            let fitting = rest.char_indices().take_while(fits).last();
+            let end = fitting.map_or(rest.len(), |(at, c)| at + c.len_utf8());
             last.push_str(&rest[..end]);
             rest = &rest[end..];
             if rest.is_empty() {
@@ -151,6 +160,10 @@ mod tests {
         let long = screen.paragraph(&format!("a {} z", "x".repeat(100)), 2);
         assert!(long.lines().all(|line| line.len() < 40), "{long}");
         assert_eq!(long.matches('x').count(), 100);
+        // Letters of two columns each.
+        let wide = screen.paragraph(&"日".repeat(50), 2);
+        assert!(wide.lines().all(|line| columns_of(line) < 40), "{wide}");
+        assert_eq!(wide.matches('日').count(), 50);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::trace::model::findings::{Findings, Mode, Stream};
 use crate::trace::model::tally::Log2Histogram;
 use crate::user::inert::inert;
 use crate::user::quantity::{counted, duration, grouped};
-use crate::user::screen::{Screen, broken};
+use crate::user::screen::{Screen, broken, columns_of};
 
 /// Widest bar of a histogram, in characters.
 const BAR: u64 = 32;
@@ -137,7 +137,7 @@ impl Page {
         let content = inert(content);
         let width = self.screen.map_or(usize::MAX, |screen| screen.columns);
         let width = width.saturating_sub(indent);
-        let lines: Vec<String> = if content.chars().count() <= width {
+        let lines: Vec<String> = if columns_of(&content) <= width {
             // With its own spaces.
             vec![content.into_owned()]
         } else {
