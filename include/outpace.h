@@ -22,6 +22,7 @@
  * outpace_fd.
  * Writing to a standard output that was closed when the program began is an error (EBADF); after outpace_init it is the null
  * device; writes to a standard error that was closed are lost. SIGPIPE, as for write(2), is the program's to ignore.
+ * No function is a cancellation point: pthread_cancel(3) waits until a thread calls pthread_testcancel(3) or the like.
  * Any thread may use any stream; a guard belongs to the thread that locked it. OUTPACE_STDOUT and OUTPACE_STDERR in the
  * environment choose a buffering, too.
  */

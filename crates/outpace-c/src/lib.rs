@@ -174,13 +174,14 @@ impl outpace_buffering {
 /// Standard output.
 #[unsafe(no_mangle)]
 pub extern "C" fn outpace_stdout() -> *const outpace_stream {
-    ffi::report_closed_stdout();
+    ffi::serve_c();
     &raw const STDOUT
 }
 
 /// Standard error.
 #[unsafe(no_mangle)]
 pub extern "C" fn outpace_stderr() -> *const outpace_stream {
+    ffi::serve_c();
     &raw const STDERR
 }
 
@@ -217,6 +218,7 @@ pub unsafe extern "C" fn outpace_open(
     buffering: *const outpace_buffering,
     stream: *mut *const outpace_stream,
 ) -> c_int {
+    ffi::serve_c();
     // SAFETY: accesses no memory.
     if fd < 0 || unsafe { libc::fcntl(fd, libc::F_GETFD) } < 0 {
         return libc::EBADF;

@@ -284,6 +284,52 @@ static void a_full_pipe_does_not_keep_a_background(void) {
     outpace_close(stream);
 }
 
+/* AddressSanitizer takes the unwinding of a cancelled thread for a fault. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SANITIZED
+#endif
+
+#ifndef SANITIZED
+/* Prints until it is cancelled. */
+static void *print_on(void *stream) {
+    for (;;) {
+        outpace_puts(*(const outpace_stream **)stream, "a line of a thread that will be cancelled");
+        pthread_testcancel();
+    }
+    return NULL;
+}
+
+static void a_thread_that_prints_may_be_cancelled(void) {
+    char bytes[4096];
+    const outpace_stream *stream;
+    pthread_t thread;
+    void *result;
+    int kinds[] = {OUTPACE_UNBUFFERED, OUTPACE_LINE, OUTPACE_BLOCK, OUTPACE_PROMPT};
+    size_t i;
+    for (i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        int ends[2], taken = 0;
+        assert(pipe(ends) == 0);
+        stream = open_copy(ends[1], kinds[i], 0);
+        close(ends[1]);
+        assert(pthread_create(&thread, NULL, print_on, &stream) == 0);
+        /* Until the pipe is full and the thread waits in a write. */
+        while (taken < 1 << 17) taken += (int)read(ends[0], bytes, sizeof bytes);
+        pthread_cancel(thread);
+        assert(fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0);
+        while (pthread_tryjoin_np(thread, &result) != 0) {
+            if (read(ends[0], bytes, sizeof bytes) < 0) assert(errno == EAGAIN);
+        }
+        assert(result == PTHREAD_CANCELED);
+        close(ends[0]);
+        outpace_close(stream);
+    }
+}
+#endif
+
 /* Programs whose output is compared. */
 static int program(const char *name) {
     int i;
@@ -316,6 +362,9 @@ int main(int argc, char **argv) {
     the_default_is_that_of_standard_output();
     a_question_is_drained_before_a_read_that_waits();
     a_full_pipe_does_not_keep_a_background();
+#ifndef SANITIZED
+    a_thread_that_prints_may_be_cancelled();
+#endif
     outpace_puts(outpace_stderr(), "interface.c: all is well");
     return 0;
 }

@@ -21,11 +21,15 @@
 //! | draws progress bars (`indicatif`) | a bar is drawn at once, and the line that belongs above it comes later: stale bars | [`share()`] |
 //! | has dependencies that print by std | their lines overtake | [`share()`] |
 //! | writes to `std::io::stdout()`, too | outside of bursts the order holds: the first 12 messages of the macros, and one after a pause, flush std's handle and are written at once. In a burst std's output overtakes | [`stdout()`] in its place, or [`share()`] |
+//! | flushes or locks `std::io::stdout()`: after a prompt, or around several lines | std's handle has none of the macros' output: under `Line` and `Block` the prompt is not shown, and other threads' lines come between | [`stdout()`] in its place, or [`share()`] |
 //! | prints by C's stdio, too | its lines overtake | [`share()`], and `fflush` after them |
 //! | starts children that print | their output comes first | [`flush_first`](CommandExt::flush_first), or [`share()`] |
 //! | redirects or closes descriptor 1 (`dup2`, `gag`) | pending output goes to the new place, or is lost | [`flush`](Stdout::flush) before and [`redetect`](Stdout::redetect) after, or [`share()`] |
 //! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | pending lines come out without carriage returns: even `TCSADRAIN` waits only for bytes that the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
-//! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them | [`capture`](capture()) |
+//! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them. A library that an integration test uses is not under `cfg(test)`: its lines are not captured | [`capture`](capture()) |
+//! | is stopped (SIGSTOP, Ctrl-Z, a debugger) right after it has printed | the last 4 ms are shown when it continues | [`flush`](Stdout::flush) before, or [`share()`] |
+//! | changes its namespaces (`unshare`, `setns`) or the rights of one thread (landlock) | after a burst there is a helper thread: the kernel refuses what is for processes of one thread, and the helper keeps its rights | do that before it prints, or choose `Line` |
+//! | has a second copy or version of outpace, by a dependency or a plugin | each has its own streams: their lines overtake, and at a signal only the copy drains whose [`init()`] came first | [`share()`] in each |
 //! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | pending output is lost: the last 4 ms, or in a file a block of at most 256 KiB | [`init()`] |
 //! | is ended by `_exit`, `abort` or SIGKILL | the same | [`flush`](Stdout::flush) before `_exit`, [`fatal_faults`](init::fatal_faults) for `abort`; see [`endings`] |
 //!

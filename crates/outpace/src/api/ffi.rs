@@ -8,7 +8,6 @@
 use super::guard::Guard;
 use crate::stream::buffering;
 use crate::stream::cursor::SharedCursor;
-use crate::stream::engine::Engine;
 use crate::sync::lock::Entry;
 use std::mem::ManuallyDrop;
 use std::{ptr, slice};
@@ -67,10 +66,10 @@ pub fn default_buffering(fd: std::os::fd::BorrowedFd<'_>) -> std::io::Result<buf
 /// The largest capacity.
 pub const MAX_CAPACITY: usize = buffering::MAX_CAPACITY;
 
-/// Makes writing to standard output an error if its descriptor is closed, as in C's stdio. In a Rust program such bytes
-/// count as written, as in std.
-pub fn report_closed_stdout() {
-    Engine::report_closed_stdout();
+/// Makes writing to standard output an error if its descriptor is closed, as in C's stdio; in a Rust program such bytes
+/// count as written, as in std. And keeps pthread_cancel(3) out of the calls that write.
+pub fn serve_c() {
+    crate::sys::serve_c();
 }
 
 impl Appender {

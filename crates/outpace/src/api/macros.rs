@@ -33,7 +33,10 @@
 /// same input, with one error of the same words at the same argument. Known differences:
 ///
 /// - A variable in braces that does not exist (`"{missing}"`) is shown by the whole format string, not by the name in it.
-/// - An error about an argument adds a note that names a function of outpace instead of one of `core::fmt`.
+/// - An error about an argument without the trait that the braces demand is shown at the whole macro, without std's hint to
+///   use `{:?}`, and adds a note that names a function of outpace instead of one of `core::fmt`.
+/// - A message of a type's own `Display` is built in memory before it is written, and a text that does not fit into the
+///   buffer is copied there: 1 GB printed at once takes 1 GB.
 /// - For an argument that is no expression (`1 2`) the compiler may report more than one error.
 /// - Clippy's lints about formatting know only std's macros.
 /// - If a `Display` fails, panics or ends the process, no part of the message is printed; std prints the part before

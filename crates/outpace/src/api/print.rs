@@ -169,7 +169,7 @@ word_messages! {
 }
 
 /// `print!` of a small message: the values in registers if they are numbers or the like
-pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
+pub fn print1<A: fmt::Display>(texts: &'static [u8], a: &A) {
     match Value::of(a, dispatch::if_display) {
         Value::Unsigned(a) => print_piece(texts, a),
         Value::Signed(a) => print_piece(texts, a),
@@ -186,13 +186,13 @@ pub fn print1<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
 
 /// As [`print1`], compiled once for each type, and not at each call.
 #[inline(never)]
-fn print_other<A: fmt::Display + ?Sized>(texts: &'static [u8], a: &A) {
+fn print_other<A: fmt::Display>(texts: &'static [u8], a: &A) {
     print_or_format(texts, dispatch::if_display(a), format_args!("{a}"));
 }
 
 /// `print!` of a small message with one `{:?}`
 #[inline(never)]
-pub fn print_debug1<A: fmt::Debug + ?Sized>(texts: &'static [u8], a: &A) {
+pub fn print_debug1<A: fmt::Debug>(texts: &'static [u8], a: &A) {
     print_or_format(texts, dispatch::if_debug(a), format_args!("{a:?}"));
 }
 
@@ -207,7 +207,7 @@ fn print_or_format(texts: &'static [u8], argument: Argument<'_>, formatted: fmt:
 macro_rules! small {
     ($($print:ident $others:ident $unsigned:ident $words:ident $($name:ident $type:ident $word:ident $kind:ident $at:literal),*;)*) => {$(
         /// As [`print1`].
-        pub fn $print<$($type: fmt::Display + ?Sized),*>(texts: &'static [u8], $($name: &$type),*) {
+        pub fn $print<$($type: fmt::Display),*>(texts: &'static [u8], $($name: &$type),*) {
             if let ($(Some(($word, $kind)),)*) = ($(word($name),)*) {
                 match 0 $(| $kind << (2 * $at))* {
                     0 => $unsigned(texts, $($word),*),
@@ -220,7 +220,7 @@ macro_rules! small {
 
         /// Compiled once for each combination of types, and not at each call.
         #[inline(never)]
-        fn $others<$($type: fmt::Display + ?Sized),*>(texts: &'static [u8], $($name: &$type),*) {
+        fn $others<$($type: fmt::Display),*>(texts: &'static [u8], $($name: &$type),*) {
             let arguments = [$(dispatch::display($name)),*];
             match arguments.iter().any(Argument::is_fallback) {
                 true => print_formatted(texts, &arguments),

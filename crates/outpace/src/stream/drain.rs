@@ -17,11 +17,7 @@ use super::state_guard::StateGuard;
 use crate::sync::thread::{thread_id, work};
 use crate::sys::{self, Destination};
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-/// Whether standard output fails if its descriptor is closed: see `ffi::report_closed_stdout`.
-static REPORTS_CLOSED: AtomicBool = AtomicBool::new(false);
 
 /// The next step of a drain.
 enum Next<'b> {
@@ -455,13 +451,6 @@ impl Engine {
         }
     }
 
-    pub(crate) fn report_closed_stdout() {
-        // Repeated calls do not write to a cache line that other threads read.
-        if !REPORTS_CLOSED.load(Ordering::Relaxed) {
-            REPORTS_CLOSED.store(true, Ordering::Relaxed);
-        }
-    }
-
     /// Whether bytes that cannot be written count as written.
     fn swallows(&self, error: sys::OsError) -> bool {
         if error.is_broken_pipe() {
@@ -469,7 +458,7 @@ impl Engine {
         }
         error.is_closed_descriptor()
             && match self.role {
-                Role::Stdout => !REPORTS_CLOSED.load(Ordering::Relaxed),
+                Role::Stdout => !sys::serves_c(),
                 Role::Stderr => true,
                 Role::Other => false,
             }

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::FileIdentity;
+use super::unix::Uncancelled;
 pub(crate) use super::unix::*;
 use std::ffi::CStr;
 use std::fmt;
@@ -249,6 +250,7 @@ pub(crate) fn is_runnable(task: u32) -> bool {
     let path = path(format_args!("/proc/self/task/{task}/stat"));
     // Its number, its name of at most 15 bytes in brackets, and its state (`proc_pid_stat(5)`).
     let mut start = [0; 64];
+    let _whole = Uncancelled::begin();
     // SAFETY: the path ends in NUL; `start` is writable; no other code has the descriptor.
     let read = unsafe {
         let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);

@@ -9,6 +9,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::ops::Add;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 mod input;
@@ -34,6 +35,21 @@ impl fmt::Display for OsError {
         // It owns no memory, so it needs no drop.
         ManuallyDrop::new(io::Error::from(*self)).fmt(f)
     }
+}
+
+/// Whether the program uses the C interface.
+static SERVES_C: AtomicBool = AtomicBool::new(false);
+
+/// From now on a closed standard output is an error, as in C's stdio, and pthread_cancel(3) is expected.
+pub(crate) fn serve_c() {
+    // Repeated calls do not write to a cache line that other threads read.
+    if !serves_c() {
+        SERVES_C.store(true, Ordering::Relaxed);
+    }
+}
+
+pub(crate) fn serves_c() -> bool {
+    SERVES_C.load(Ordering::Relaxed)
 }
 
 /// The kind of file that a descriptor is connected to, as far as it matters to buffering.

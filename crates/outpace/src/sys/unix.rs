@@ -8,6 +8,45 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
 
+/// Puts off the cancellation of this thread by pthread_cancel(3) while it exists, in programs that use the C interface. A thread
+/// that is cancelled in a system call leaves it by unwinding, and the frames of Rust on its stack would end the process.
+pub(super) struct Uncancelled(Option<c_int>);
+
+impl Uncancelled {
+    pub(super) fn begin() -> Self {
+        Self(super::serves_c().then(|| set_cancel_state(CANCEL_DISABLE)))
+    }
+}
+
+impl Drop for Uncancelled {
+    fn drop(&mut self) {
+        if let Some(before) = self.0 {
+            set_cancel_state(before);
+        }
+    }
+}
+
+/// Apple's systems count from the other end.
+const CANCEL_DISABLE: c_int = !cfg!(target_vendor = "apple") as c_int;
+
+/// Sets whether this thread can be cancelled, and returns what it was.
+#[cfg(not(target_os = "android"))]
+fn set_cancel_state(state: c_int) -> c_int {
+    unsafe extern "C" {
+        fn pthread_setcancelstate(state: c_int, before: *mut c_int) -> c_int;
+    }
+    let mut before = state;
+    // SAFETY: POSIX has this function; `before` is writable.
+    unsafe { pthread_setcancelstate(state, &raw mut before) };
+    before
+}
+
+/// Android's threads cannot be cancelled.
+#[cfg(target_os = "android")]
+fn set_cancel_state(state: c_int) -> c_int {
+    state
+}
+
 /// A descriptor to write to. Does not own it: the caller of `new` keeps it open.
 #[derive(Debug)]
 pub(crate) struct Output(RawFd);
@@ -31,6 +70,7 @@ impl Output {
     #[inline(never)]
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, OsError> {
         let len = bytes.len().min(MAX_WRITE);
+        let _whole = Uncancelled::begin();
         // SAFETY: `bytes` is readable for `len` bytes.
         let written = unsafe { libc::write(self.0, bytes.as_ptr().cast(), len) };
         usize::try_from(written).map_err(|_| OsError::last())
@@ -41,6 +81,7 @@ impl Output {
     /// processes share it; on Linux the pipe or terminal is opened once more, non-blocking, which takes some 25 µs.
     pub(crate) extern "C" fn write_now(&self, bytes: &[u8]) -> Result<usize, OsError> {
         let destination = self.destination();
+        let _whole = Uncancelled::begin();
         #[cfg(target_os = "linux")]
         if let (Destination::Terminal | Destination::Pipe(_), Some(identity)) = destination
             && let Some(own) = super::opened_once_more(self.0, identity)
@@ -60,6 +101,7 @@ impl Output {
             events: libc::POLLOUT,
             revents: 0,
         };
+        let _whole = Uncancelled::begin();
         loop {
             // SAFETY: `poll` is one valid entry.
             let ready = unsafe { libc::poll(&mut poll, 1, poll_millis(until)) };
@@ -169,6 +211,7 @@ pub(super) fn monotonic_nanos() -> u64 {
 
 /// Sleeps for a moment, so that other threads can continue.
 pub(crate) fn pause() {
+    let _whole = Uncancelled::begin();
     // SAFETY: no entries are passed.
     unsafe { libc::poll(ptr::null_mut(), 0, 1) };
 }

@@ -22,7 +22,7 @@ macro_rules! fallback {
     ($value:expr, $spec:expr, $type:ident: $bound:path, |$referent:ident, $given:ident, $scratch:ident| $format:expr) => {{
         /// # Safety
         /// `value` refers to a value of this type, and `scratch` to a [`Scratch`].
-        unsafe fn format<$type: $bound + ?Sized>(
+        unsafe fn format<$type: $bound>(
             value: ErasedRef,
             $given: PackedSpec,
             scratch: *mut (),
@@ -39,7 +39,7 @@ macro_rules! fallback {
 }
 
 /// `{}`
-pub fn display<T: fmt::Display + ?Sized>(value: &T) -> Argument<'_> {
+pub fn display<T: fmt::Display>(value: &T) -> Argument<'_> {
     bare(classify(value)).unwrap_or_else(|| {
         fallback!(value, PackedSpec::EMPTY, T: fmt::Display, |value, _spec, scratch| {
             fmt::write(scratch, format_args!("{value}"))
@@ -48,7 +48,7 @@ pub fn display<T: fmt::Display + ?Sized>(value: &T) -> Argument<'_> {
 }
 
 /// `{:?}`
-pub fn debug<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
+pub fn debug<T: fmt::Debug>(value: &T) -> Argument<'_> {
     as_debug(classify(value), PackedSpec::EMPTY).unwrap_or_else(|| {
         fallback!(value, PackedSpec::EMPTY, T: fmt::Debug, |value, _spec, scratch| {
             fmt::write(scratch, format_args!("{value:?}"))
@@ -57,7 +57,7 @@ pub fn debug<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
 }
 
 /// `{:#?}`, which is `{:?}` for all types that outpace writes
-pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
+pub fn pretty<T: fmt::Debug>(value: &T) -> Argument<'_> {
     as_debug(classify(value), PackedSpec::EMPTY).unwrap_or_else(|| {
         fallback!(value, PackedSpec::EMPTY, T: fmt::Debug, |value, _spec, scratch| {
             fmt::write(scratch, format_args!("{value:#?}"))
@@ -66,7 +66,7 @@ pub fn pretty<T: fmt::Debug + ?Sized>(value: &T) -> Argument<'_> {
 }
 
 /// `{:…}` that `format_simple` supports
-pub fn display_simple<T: fmt::Display + ?Sized>(value: &T, spec: PackedSpec) -> Argument<'_> {
+pub fn display_simple<T: fmt::Display>(value: &T, spec: PackedSpec) -> Argument<'_> {
     as_display(classify(value), spec).unwrap_or_else(|| {
         fallback!(value, spec, T: fmt::Display, |value, spec, scratch| {
             format_simple(&value, spec, scratch)
@@ -78,7 +78,7 @@ pub fn display_simple<T: fmt::Display + ?Sized>(value: &T, spec: PackedSpec) -> 
 macro_rules! any_spec {
     ($($doc:literal $function:ident $classified:ident $formats:ident $text:expr;)*) => {$(
         #[doc = $doc]
-        pub fn $function<'a, T: ?Sized>(
+        pub fn $function<'a, T>(
             value: &'a T,
             spec: PackedSpec,
             fallback: Argument<'a>,
@@ -142,12 +142,12 @@ fn bare<'a>(Classified { kind, value }: Classified) -> Option<Argument<'a>> {
 }
 
 /// `{}`, in a message that `format_args!` also gets as a whole, which demands the trait
-pub fn if_display<T: ?Sized>(value: &T) -> Argument<'_> {
+pub fn if_display<T>(value: &T) -> Argument<'_> {
     bare(classify(value)).unwrap_or_else(left_to_std)
 }
 
 /// The same with `{:?}` or `{:#?}`
-pub fn if_debug<T: ?Sized>(value: &T) -> Argument<'_> {
+pub fn if_debug<T>(value: &T) -> Argument<'_> {
     as_debug(classify(value), PackedSpec::EMPTY).unwrap_or_else(left_to_std)
 }
 

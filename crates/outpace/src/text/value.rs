@@ -76,7 +76,7 @@ impl<'a> Value<'a> {
 }
 
 /// `{}` in a small message that `format_args!` also gets as a whole, which demands the trait
-pub fn value<T: ?Sized>(value: &T) -> Value<'_> {
+pub fn value<T>(value: &T) -> Value<'_> {
     Value::of(value, if_display)
 }
 
