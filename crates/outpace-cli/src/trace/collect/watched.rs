@@ -208,8 +208,11 @@ impl Watched {
     /// The processor time of its threads that write, while it was watched, without that of stops at its calls.
     pub(crate) fn processor(&self) -> Processor {
         // In `stat` it is rounded to hundredths of a second.
-        let with_stops = self.reaped_alone();
-        let with_stops = with_stops.unwrap_or_else(|| self.threads.writers().processor);
+        let writers = self.threads.writers().processor;
+        let mut with_stops = self.reaped_alone().unwrap_or(writers);
+        if self.tick_ns() < procfs::TICK_NS {
+            (with_stops.user_ns, with_stops.system_ns) = (writers.user_ns, writers.system_ns);
+        }
         with_stops.since(Processor::of(0, self.stops_ns))
     }
 
@@ -251,6 +254,11 @@ impl Watched {
         let asleep_ns = (watched_ns + self.stops_ns)
             .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns);
         (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
+    }
+
+    /// How often it was sampled which part of that time was in the program.
+    pub(crate) fn tick_ns(&self) -> u64 {
+        self.threads.tick_ns()
     }
 
     /// Whether the parts of that time are known in hundredths of a second only.

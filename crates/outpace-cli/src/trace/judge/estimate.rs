@@ -74,16 +74,16 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     let calls = (io.write_calls as f64).max(1.0);
     let since_ns = processor.since(start).total_ns as f64 * calls / (calls - unseen as f64);
     let read_ns = since_ns.min(processor.total_ns as f64);
-    let start_ns = processor.total_ns as f64 - read_ns;
     let total = total(read_ns, process.unread(), io.write_calls);
-    // The parts of the start are known in coarse units only.
+    let tick_ns = process.tick_ns() as f64;
+    // The kernel tells its own parts in coarse units only.
+    let start_ns = processor.total_ns as f64 - read_ns;
     let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0 * f64::from(process.is_rounded());
-    let start_part = (start.user_ns + 1) as f64 / (start.user_ns + start.system_ns + 2) as f64;
-    let user = (processor.user_ns as f64 - start_ns * start_part).max(0.0);
-    let system = (processor.system_ns as f64 - start_ns * (1.0 - start_part)).max(0.0);
+    let coarse_ns = coarse_ns * f64::from(tick_ns == TICK_NS);
+    let written = processor.since(start);
     // Adds one tick to each: few ticks prove little.
-    let ticks = (user + system) / TICK_NS + 2.0;
-    let part = (user / TICK_NS + 1.0) / ticks;
+    let ticks = (written.user_ns + written.system_ns) as f64 / tick_ns + 2.0;
+    let part = (written.user_ns as f64 / tick_ns + 1.0) / ticks;
     // One standard deviation is allowed for chance.
     let error = (part * (1.0 - part) / ticks).sqrt();
     let error = error.hypot(coarse_ns / total.likely.max(1.0));
