@@ -411,6 +411,7 @@ impl Watched {
             let before_it = self.read_counters().map_or(0, |io| io.write_calls);
             let seen = self.seen.entry(write.descriptor).or_default();
             seen.tally.sample(size, write.ends_line);
+            seen.tally.lines_within += write.lines_within;
             if write.ends_line == Some(true) {
                 seen.tally.line_end_after(before_it);
             }
@@ -486,6 +487,7 @@ impl Watched {
             let written = u64::try_from(write.result).ok();
             if let Some(size) = write.asked.or(written.filter(|&written| written > 0)) {
                 seen.tally.sample(size, write.ends_line);
+                seen.tally.lines_within += write.lines_within;
             }
             ends += usize::from(write.ends_line.is_some());
             if write.ends_line == Some(true) {

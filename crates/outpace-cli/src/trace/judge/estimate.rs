@@ -49,10 +49,15 @@ impl Cost {
 
     /// The part of the time of a stream's writes that is left in large ones, at least and at most.
     fn left(&self, stream: &Stream) -> (f64, f64) {
-        let of_lines = f64::from(stream.buffering == Buffering::Line);
+        let lines = match stream.tally.lines_in_each() {
+            Some(lines) => (lines, lines),
+            None => (f64::from(stream.buffering == Buffering::Line), 1.0),
+        };
         let size = stream.bytes as f64 / stream.calls.max(1) as f64;
-        let [least, most] =
-            [self.line_bytes.0 * of_lines, self.line_bytes.1].map(|line| size + line);
+        let (least, most) = (
+            size + lines.0 * self.line_bytes.0,
+            size + lines.1 * self.line_bytes.1,
+        );
         (least / (least + self.bytes.1), most / (most + self.bytes.0))
     }
 }

@@ -3,22 +3,20 @@
 
 use crate::platform::mappings::Mapping;
 use crate::trace::kernel::calls::{Call, Payload};
+use memchr::memchr_iter;
 use object::{Object, ObjectSymbol, ReadCache};
 use std::fs::File;
 
-/// The bytes at `address` in another process, when all of them can be read.
-fn peek<const N: usize>(process: i32, address: u64) -> Option<[u8; N]> {
-    let mut bytes = [0_u8; N];
-    let vector = |iov_base| libc::iovec {
-        iov_base,
-        iov_len: N,
-    };
+/// Fills `bytes` with those at `address` in another process, if all of them can be read.
+fn peek(process: i32, address: u64, bytes: &mut [u8]) -> Option<()> {
+    let iov_len = bytes.len();
+    let vector = |iov_base| libc::iovec { iov_base, iov_len };
     let local = vector(bytes.as_mut_ptr().cast());
     let remote = vector(usize::try_from(address).ok()? as *mut _);
     // SAFETY: `local` is memory of ours for the call; the kernel checks the other process's.
     let read =
         unsafe { libc::process_vm_readv(process, &raw const local, 1, &raw const remote, 1, 0) };
-    (read == N as isize).then_some(bytes)
+    (read == iov_len as isize).then_some(())
 }
 
 /// A call that a thread is about to make, with the size and the last byte of its text from the thread's memory.
@@ -42,17 +40,27 @@ pub(crate) fn begun(
         }
         _ => None,
     };
-    let last = last.and_then(|(at, length)| at.checked_add(length.checked_sub(1)?));
-    call.ends_line = last.and_then(|at| Some(peek(process, at)? == *b"\n"));
+    if let Some((at, length)) = last.filter(|last| last.1 > 0) {
+        let mut text = [0; LONGEST_TEXT];
+        let text = &mut text[..LONGEST_TEXT.min(length as usize)];
+        let shown = peek(process, at.checked_add(length - text.len() as u64)?, text);
+        let lines = memchr_iter(b'\n', text).count() as u64;
+        call.ends_line = shown.map(|()| text.ends_with(b"\n"));
+        call.lines_within = lines - u64::from(call.ends_line == Some(true));
+    }
     Some(call)
 }
+
+/// So much of a text's end is read.
+const LONGEST_TEXT: usize = 1024;
 
 /// Longer vectors are not followed.
 const LONGEST_VECTOR: u64 = 1024;
 
 /// An entry of a vector: where the bytes are, and how many.
 fn entry(process: i32, vector: u64, index: u64) -> Option<(u64, u64)> {
-    let entry: [u8; 16] = peek(process, vector.checked_add(index * 16)?)?;
+    let mut entry = [0; 16];
+    peek(process, vector.checked_add(index * 16)?, &mut entry)?;
     let (words, _) = entry.as_chunks::<8>();
     Some((u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1])))
 }
