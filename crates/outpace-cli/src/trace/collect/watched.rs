@@ -4,6 +4,7 @@
 //! ([`Breakpoints`]), or many samples in a row find some of them.
 
 use super::breakpoints::{Breakpoints, CallSite};
+use super::exact::tracepoints;
 use super::peek;
 use super::threads::Threads;
 use crate::platform::clock;
@@ -422,7 +423,11 @@ impl Watched {
     /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and the place where it writes is known,
     /// else by samples in quick succession.
     pub(super) fn listen(&mut self, thread: i32, part: u64) {
-        self.is_listened_to = true;
+        let is_first = !std::mem::replace(&mut self.is_listened_to, true);
+        let work = is_first
+            .then(|| tracepoints::work_of(thread).ok())
+            .flatten();
+        let writes_before = self.finished_writes(thread);
         if self.writes_at.is_none() {
             self.writes_at = memory::function_write(self.process).map(CallSite::Function);
         }
@@ -460,6 +465,14 @@ impl Watched {
             }
         }
         self.count_anew();
+        let writes = self.finished_writes(thread).saturating_sub(writes_before);
+        if let Some(mut work) = work {
+            if let (Ok(count), FEWEST_PEEKED..) = (work.read(), writes as usize) {
+                self.others.0 += count;
+                self.others.1 += writes;
+            }
+            tracepoints::aside(work);
+        }
         if ends >= FEWEST_PEEKED {
             self.peeks += 1;
             self.peeked_at = self.own().write_calls;
@@ -495,6 +508,11 @@ impl Watched {
             }
         }
         ends
+    }
+
+    fn finished_writes(&mut self, thread: i32) -> u64 {
+        let thread = self.threads.get_mut(thread);
+        thread.map_or(0, |thread| thread.finished_writes())
     }
 
     fn mean_size(&self) -> u64 {
