@@ -58,6 +58,8 @@ counters! {
         system_ns,
         /// Ready to run without a processor.
         delayed_ns,
+        /// Pages that it touched for the first time.
+        faults,
     }
 }
 
@@ -100,7 +102,7 @@ impl Processor {
             total_ns: user_ns + system_ns,
             user_ns,
             system_ns,
-            delayed_ns: 0,
+            ..Self::default()
         }
     }
 }
@@ -145,7 +147,10 @@ impl Stat {
             foreground: number(5)? as i32,
             is_of_kernel: number(6)? as u64 & PF_KTHREAD != 0,
             children_faults: number(8)? as u64,
-            processor: Processor::of(nanoseconds(11)?, nanoseconds(12)?),
+            processor: Processor {
+                faults: number(7)? as u64,
+                ..Processor::of(nanoseconds(11)?, nanoseconds(12)?)
+            },
             threads: number(17)? as u64,
             start: number(19)? as u64,
         })

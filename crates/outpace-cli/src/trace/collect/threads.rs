@@ -65,6 +65,8 @@ pub(super) struct Thread {
     /// Not every kernel has it.
     call: Option<File>,
     samples: Option<Samples>,
+    /// What of this it took while it was slowed down.
+    pub(super) slowed: Processor,
     /// Before it was watched, perhaps as another program; and when last read.
     before: Reading,
     now: Reading,
@@ -83,6 +85,7 @@ impl Thread {
             stat: open("stat")?,
             call: open("syscall"),
             samples: Samples::of(thread).ok(),
+            slowed: Processor::default(),
             before: Reading::default(),
             now: Reading::default(),
             has_gone: false,
@@ -105,21 +108,31 @@ impl Thread {
         let stat = Stat::parse(&read_again(&self.stat).ok()?)?;
         let io = IoCounters::read(&self.io).ok()?;
         let (total_ns, delayed_ns) = clock::schedule_in(&read_again(&self.schedule).ok()?)?;
-        let parts = self.samples.as_mut();
-        let parts = parts.and_then(|samples| samples.parts().ok());
-        let ticks = (stat.processor.user_ns, stat.processor.system_ns);
-        let (user_ns, system_ns) = parts.unwrap_or(ticks);
         let processor = Processor {
             total_ns,
-            user_ns,
-            system_ns,
             delayed_ns,
+            faults: stat.processor.faults,
+            ..self.sampled().unwrap_or(stat.processor)
         };
         Some(Reading {
             io,
-            processor,
+            processor: processor.since(self.slowed),
             is_final: stat.has_ended,
         })
+    }
+
+    /// The sampled time in its program and in the kernel.
+    pub(super) fn sampled(&mut self) -> Option<Processor> {
+        let (user_ns, system_ns) = self.samples.as_mut()?.parts().ok()?;
+        Some(Processor::of(user_ns, system_ns))
+    }
+
+    /// Does not count its time since `before`, in which it was slowed down, and says how long that was.
+    pub(super) fn slow_since(&mut self, before: Option<Processor>) -> u64 {
+        let after = before.and_then(|before| Some(self.sampled()?.since(before)));
+        let slowed = after.unwrap_or_default();
+        self.slowed = self.slowed.plus(slowed);
+        slowed.total_ns
     }
 
     /// The increase while it was watched.
@@ -229,6 +242,12 @@ impl Threads {
     /// The sum over those that have written.
     pub(crate) fn writers(&self) -> Reading {
         self.sum(|_, own| own.io.write_calls > 0)
+    }
+
+    /// What they took while they were slowed down.
+    pub(crate) fn slowed(&self) -> Processor {
+        let slowed = self.threads.values().map(|thread| thread.slowed);
+        slowed.fold(Processor::default(), Processor::plus)
     }
 
     /// The time between two samples that say which part of their time those that have written are in the program.

@@ -205,7 +205,7 @@ impl Watcher {
         }
         for (process, thread) in &not_to_stop {
             if let Some(watched) = self.alive.get_mut(process) {
-                watched.listen(*thread, not_to_stop.len() as u64);
+                self.peeking_ns += watched.listen(*thread, not_to_stop.len() as u64);
             }
         }
     }

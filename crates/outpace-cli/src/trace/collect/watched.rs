@@ -6,7 +6,7 @@
 use super::breakpoints::{Breakpoints, CallSite};
 use super::exact::tracepoints;
 use super::peek;
-use super::threads::Threads;
+use super::threads::{Thread, Threads};
 use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat};
@@ -37,6 +37,8 @@ const SILENCE_NS: u64 = 20_000;
 const FEWEST_LARGE: u64 = 64;
 /// Listening is over when the ends of this many writes were seen.
 const ENOUGH_ENDS: usize = 48;
+/// Or when so many were seen: the two breakpoints of each take a virtual machine 20 µs.
+const ENOUGH_HEARD: usize = 192;
 
 /// The writes seen on one descriptor: those in which a thread slept, and those of exact looks.
 #[derive(Default)]
@@ -214,13 +216,15 @@ impl Watched {
         if self.tick_ns() < procfs::TICK_NS {
             (with_stops.user_ns, with_stops.system_ns) = (writers.user_ns, writers.system_ns);
         }
+        with_stops.faults = writers.faults;
         with_stops.since(Processor::of(0, self.stops_ns))
     }
 
     /// The processor time of a process with one thread, known since it was reaped.
     fn reaped_alone(&self) -> Option<Processor> {
         let reaped = self.reaped.filter(|_| self.threads.is_one())?;
-        Some(reaped.since(self.stat_before.processor))
+        let slowed = self.threads.slowed();
+        Some(reaped.since(self.stat_before.processor).since(slowed))
     }
 
     /// How many of its writes are in no thread's reading, and how much processor time is not, at most: that of threads that
@@ -421,20 +425,22 @@ impl Watched {
     }
 
     /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and the place where it writes is known,
-    /// else by samples in quick succession.
-    pub(super) fn listen(&mut self, thread: i32, part: u64) {
+    /// else by samples in quick succession. Says how long that slowed it down.
+    pub(super) fn listen(&mut self, thread: i32, part: u64) -> u64 {
         let is_first = !std::mem::replace(&mut self.is_listened_to, true);
         let work = is_first
             .then(|| tracepoints::work_of(thread).ok())
             .flatten();
+        let before = self.threads.get_mut(thread).and_then(Thread::sampled);
         let writes_before = self.finished_writes(thread);
         if self.writes_at.is_none() {
             self.writes_at = memory::function_write(self.process).map(CallSite::Function);
         }
         let (began_ns, spent_ns) = (clock::now_ns(), clock::thread_ns());
-        let (mut breakpoints, mut ends, mut heard_ns) = (None, 0, began_ns);
+        let (mut breakpoints, mut ends, mut heard, mut heard_ns) = (None, 0, 0, began_ns);
         self.count_anew();
         while ends < ENOUGH_ENDS
+            && heard < ENOUGH_HEARD
             && clock::now_ns() - began_ns < LONGEST_LISTEN_NS / part
             && clock::thread_ns() - spent_ns < LISTEN_NS / part
         {
@@ -452,6 +458,7 @@ impl Watched {
                     // The process may lack a processor because this thread has it.
                     std::thread::yield_now();
                 }
+                heard += writes.len();
                 ends += self.take(writes);
                 continue;
             }
@@ -464,6 +471,7 @@ impl Watched {
                 seen.looks += u64::from(is_new);
             }
         }
+        drop(breakpoints);
         self.count_anew();
         let writes = self.finished_writes(thread).saturating_sub(writes_before);
         if let Some(mut work) = work {
@@ -473,10 +481,14 @@ impl Watched {
             }
             tracepoints::aside(work);
         }
-        if ends >= FEWEST_PEEKED {
+        if ends >= FEWEST_PEEKED || heard >= ENOUGH_HEARD {
             self.peeks += 1;
             self.peeked_at = self.own().write_calls;
         }
+        let thread = self.threads.get_mut(thread).filter(|_| heard > 0);
+        let slowed_ns = thread.map_or(0, |thread| thread.slow_since(before));
+        self.peeking_ns += slowed_ns;
+        slowed_ns
     }
 
     /// Counts writes from this moment on.
