@@ -22,29 +22,35 @@ const RING: usize = 16 << 10;
 /// Samples of the processor time of a thread: a record of 8 bytes for each that finds it in its program, none for those in the kernel.
 struct Samples {
     ring: Sampler,
+    /// The time before the first one.
+    before_ns: u64,
     in_program: u64,
 }
 
 impl Samples {
-    fn of(thread: i32) -> io::Result<Self> {
+    fn of(thread: i32, before_ns: u64) -> io::Result<Self> {
         let mut event = Builder::new(Software::TASK_CLOCK);
         event.observe_pid(thread).any_cpu().sample_period(SAMPLE_NS);
         let mut ring = event.build()?.sampled(RING)?;
         ring.as_counter_mut().enable()?;
         Ok(Self {
             ring,
+            before_ns,
             in_program: 0,
         })
     }
 
-    /// The time since the beginning of the samples, in the program and in the kernel.
-    fn parts(&mut self) -> io::Result<(u64, u64)> {
+    /// The thread's time to this moment, or to its end, and the sampled parts.
+    fn processor(&mut self) -> io::Result<Processor> {
         while self.ring.next_record().is_some() {
             self.in_program += 1;
         }
-        let total_ns = self.ring.as_counter_mut().read()?;
-        let user_ns = total_ns.min(self.in_program * SAMPLE_NS);
-        Ok((user_ns, total_ns - user_ns))
+        let sampled_ns = self.ring.as_counter_mut().read()?;
+        let user_ns = sampled_ns.min(self.in_program * SAMPLE_NS);
+        Ok(Processor {
+            total_ns: self.before_ns + sampled_ns,
+            ..Processor::of(user_ns, sampled_ns - user_ns)
+        })
     }
 }
 
@@ -53,8 +59,8 @@ impl Samples {
 pub(crate) struct Reading {
     pub(crate) io: IoCounters,
     pub(crate) processor: Processor,
-    /// It was taken after the thread had ended. Of one that runs, the kernel brings the time up to date at its next tick only.
-    pub(crate) is_final: bool,
+    /// The thread has gone.
+    is_last: bool,
 }
 
 /// A thread, by files of `/proc` that are held open.
@@ -64,13 +70,14 @@ pub(super) struct Thread {
     stat: File,
     /// Not every kernel has it.
     call: Option<File>,
+    /// Until it has ended.
     samples: Option<Samples>,
+    is_sampled: bool,
     /// What of this it took while it was slowed down.
     pub(super) slowed: Processor,
     /// Before it was watched, perhaps as another program; and when last read.
     before: Reading,
     now: Reading,
-    has_gone: bool,
     /// The arguments of the call that it was last seen asleep in, and its count of finished writes then: unchanged, it is
     /// still the same call.
     pub(super) asleep: Option<([u64; 6], u64)>,
@@ -79,16 +86,19 @@ pub(super) struct Thread {
 impl Thread {
     fn open(process: i32, thread: i32) -> Option<Self> {
         let open = |file: &str| File::open(format!("/proc/{process}/task/{thread}/{file}")).ok();
+        let schedule = open("schedstat")?;
+        let before_ns = clock::schedule_in(&read_again(&schedule).ok()?)?.0;
+        let samples = Samples::of(thread, before_ns).ok();
         Some(Self {
             io: open("io")?,
-            schedule: open("schedstat")?,
+            schedule,
             stat: open("stat")?,
             call: open("syscall"),
-            samples: Samples::of(thread).ok(),
+            is_sampled: samples.is_some(),
+            samples,
             slowed: Processor::default(),
             before: Reading::default(),
             now: Reading::default(),
-            has_gone: false,
             asleep: None,
         })
     }
@@ -103,28 +113,38 @@ impl Thread {
         text.map_or(Doing::Hidden, |text| Doing::parse(&text))
     }
 
-    fn reading(&mut self) -> Option<Reading> {
-        // First: what is read after its end is final.
-        let stat = Stat::parse(&read_again(&self.stat).ok()?)?;
+    /// What the files of a thread show, until it has gone.
+    fn shown(&self) -> Option<(IoCounters, Processor)> {
         let io = IoCounters::read(&self.io).ok()?;
+        let stat = Stat::parse(&read_again(&self.stat).ok()?)?;
         let (total_ns, delayed_ns) = clock::schedule_in(&read_again(&self.schedule).ok()?)?;
         let processor = Processor {
             total_ns,
             delayed_ns,
-            faults: stat.processor.faults,
-            ..self.sampled().unwrap_or(stat.processor)
+            ..stat.processor
         };
-        Some(Reading {
-            io,
-            processor: processor.since(self.slowed),
-            is_final: stat.has_ended,
-        })
+        Some((io, processor))
     }
 
-    /// The sampled time in its program and in the kernel.
+    fn reading(&mut self) -> Reading {
+        let shown = self.shown();
+        let is_last = shown.is_none();
+        let (io, processor) = shown.unwrap_or((self.now.io, self.now.processor));
+        let sampled = self.sampled().map(|sampled| Processor {
+            delayed_ns: processor.delayed_ns,
+            faults: processor.faults,
+            ..sampled.since(self.slowed)
+        });
+        Reading {
+            io,
+            processor: sampled.unwrap_or(processor),
+            is_last,
+        }
+    }
+
+    /// Its time, and the sampled parts of it.
     pub(super) fn sampled(&mut self) -> Option<Processor> {
-        let (user_ns, system_ns) = self.samples.as_mut()?.parts().ok()?;
-        Some(Processor::of(user_ns, system_ns))
+        self.samples.as_mut()?.processor().ok()
     }
 
     /// Does not count its time since `before`, in which it was slowed down, and says how long that was.
@@ -158,7 +178,7 @@ impl Threads {
     pub(crate) fn begin(&mut self, process: i32, threads: &[i32]) {
         self.open(process, threads);
         for thread in self.threads.values_mut() {
-            thread.before = thread.reading().unwrap_or_default();
+            thread.before = thread.reading();
             thread.now = thread.before;
         }
     }
@@ -169,11 +189,12 @@ impl Threads {
         if let (Some(thread), Some(before)) =
             (self.threads.get_mut(&process), former.threads.get(&process))
         {
-            let begins = thread.reading().unwrap_or_default().processor;
             thread.before = before.now;
-            // Its samples begin anew.
-            thread.before.processor.user_ns = begins.user_ns;
-            thread.before.processor.system_ns = begins.system_ns;
+            if thread.is_sampled {
+                // These begin anew.
+                let parts = &mut thread.before.processor;
+                (parts.user_ns, parts.system_ns) = (0, 0);
+            }
             thread.now = thread.before;
         }
     }
@@ -193,22 +214,30 @@ impl Threads {
     }
 
     /// Reads the counters of these threads, for [`take`](Self::take).
-    pub(crate) fn read(&mut self, process: i32, threads: &[i32]) -> Vec<Option<Reading>> {
+    pub(crate) fn read(&mut self, process: i32, threads: &[i32]) -> Vec<Reading> {
         self.open(process, threads);
         self.threads.values_mut().map(Thread::reading).collect()
     }
 
     /// Stores readings as the current values. Threads that have ended keep their last ones.
-    pub(crate) fn take(&mut self, readings: Vec<Option<Reading>>) {
+    pub(crate) fn take(&mut self, readings: Vec<Reading>) {
         for (thread, reading) in self.threads.values_mut().zip(readings) {
-            thread.has_gone = reading.is_none();
-            thread.now = reading.unwrap_or(thread.now);
+            thread.now = reading;
         }
+    }
+
+    /// Samples no more.
+    pub(crate) fn close(&mut self) {
+        let threads = self.threads.values_mut();
+        threads.for_each(|thread| thread.samples = None);
     }
 
     /// Those that have not gone.
     pub(super) fn running(&self) -> Vec<i32> {
-        let threads = self.threads.iter().filter(|(_, thread)| !thread.has_gone);
+        let threads = self
+            .threads
+            .iter()
+            .filter(|(_, thread)| !thread.now.is_last);
         threads.map(|(&id, _)| id).collect()
     }
 
@@ -254,14 +283,8 @@ impl Threads {
     pub(crate) fn tick_ns(&self) -> u64 {
         let threads = self.threads.values();
         let mut writers = threads.filter(|thread| thread.own().io.write_calls > 0);
-        let is_sampled = writers.all(|thread| thread.samples.is_some());
+        let is_sampled = writers.all(|thread| thread.is_sampled);
         [procfs::TICK_NS, SAMPLE_NS][usize::from(is_sampled)]
-    }
-
-    /// Whether all that have written were read after they had ended.
-    pub(crate) fn are_final(&self) -> bool {
-        let mut threads = self.threads.values();
-        threads.all(|thread| thread.now.is_final || thread.own().io.write_calls == 0)
     }
 
     /// Whether the process has had one thread, as far as was seen.

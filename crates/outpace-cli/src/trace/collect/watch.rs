@@ -46,7 +46,7 @@ impl Rhythm {
 }
 /// Processes that must not be stopped are [listened to](Watched::listen) this often at first, then so rarely that it takes 2 % of a
 /// processor.
-const MOST_LISTENS: u64 = 24;
+const MOST_LISTENS: u64 = 8;
 const LISTEN_EVERY_NS: u64 = 100_000_000;
 
 #[derive(Default)]
@@ -231,7 +231,7 @@ impl Watcher {
         }
         let first_gone = self.ended.len();
         let gone = self.alive.extract_if(|process, _| !known.contains(process));
-        self.ended.extend(gone.map(|(_, watched)| watched));
+        self.ended.extend(gone.map(|(_, watched)| watched.end()));
         self.settle(first_gone);
     }
 
@@ -259,9 +259,6 @@ impl Watcher {
                 && !families.contains_key(&child.process)
             {
                 child.last_moments = news.since(child.io);
-                if child.last_moments.write_calls > 0 {
-                    child.last_moments_ns = clock::now_ns() - child.last_ns;
-                }
             }
         }
     }
@@ -275,7 +272,9 @@ impl Watcher {
             let Some(next) = Watched::find(process, threads, known, ran_before, now_ns) else {
                 return;
             };
-            self.ended.extend(self.alive.insert(process, next));
+            let mut before = self.alive.insert(process, next);
+            before.iter_mut().for_each(|before| before.threads.close());
+            self.ended.extend(before);
             is_next = wrote_before;
         }
         if let Some(watched) = self.alive.get_mut(&process) {
@@ -314,7 +313,8 @@ impl Watcher {
             if process == self.root {
                 root = ending;
             }
-            self.ended.extend(self.alive.remove(&process));
+            self.ended
+                .extend(self.alive.remove(&process).map(Watched::end));
         }
         Ok(root)
     }

@@ -35,10 +35,8 @@ const LONGEST_LISTEN_NS: u64 = 10_000_000;
 const SILENCE_NS: u64 = 20_000;
 /// Fewer large writes are not worth an exact look.
 const FEWEST_LARGE: u64 = 64;
-/// Listening is over when the ends of this many writes were seen.
-const ENOUGH_ENDS: usize = 48;
-/// Or when so many were seen: the two breakpoints of each take a virtual machine 20 µs.
-const ENOUGH_HEARD: usize = 192;
+/// Listening is over when this many writes were seen.
+const ENOUGH_HEARD: usize = 48;
 
 /// The writes seen on one descriptor: those in which a thread slept, and those of exact looks.
 #[derive(Default)]
@@ -62,6 +60,7 @@ pub(crate) struct Watched {
     name: Rc<str>,
     executable: Option<PathBuf>,
     pub(crate) language: Language,
+    is_recognised: bool,
     /// Descriptors 0 to 2, and others that were written to.
     pub(crate) targets: BTreeMap<i32, Target>,
     /// Whether it has other descriptors open that writes could have gone to, and an io_uring.
@@ -80,9 +79,8 @@ pub(crate) struct Watched {
     stat_before: Stat,
     /// Counts of children that it has waited for, as far as they are certain.
     pub(super) inherited: IoCounters,
-    /// Writes of its last moments, found in the counts it left to its parent, and the longest time those took.
+    /// Writes of its last moments, found in the counts it left to its parent.
     pub(super) last_moments: IoCounters,
-    pub(super) last_moments_ns: u64,
     /// Its processor time to the microsecond, known when it is reaped.
     pub(super) reaped: Option<Processor>,
     /// Its writes, and the processor time that had taken, when it was first seen to have written.
@@ -137,13 +135,10 @@ impl Watched {
 
     fn new(process: i32, name: Rc<str>, executable: Option<PathBuf>, now_ns: u64) -> Self {
         let file = executable.as_deref().and_then(Path::file_name);
-        let language = executable.as_deref();
-        let language = language.map(|path| Language::of(process, path));
         Self {
             process,
             program: file.map_or_else(|| Rc::clone(&name), |file| file.to_string_lossy().into()),
             name,
-            language: language.unwrap_or_default(),
             executable,
             first_ns: now_ns,
             last_ns: now_ns,
@@ -164,6 +159,16 @@ impl Watched {
             self.last_ns = clock::now_ns();
             self.threads.take(readings);
             (self.io, self.stat) = counted.unwrap_or((self.io, self.stat));
+        }
+        if !self.is_recognised
+            && let Some(executable) = &self.executable
+        {
+            // While it is being started, it has no arguments yet.
+            self.is_recognised = !procfs::arguments(process).is_empty();
+            let language = self
+                .is_recognised
+                .then(|| Language::of(process, executable));
+            self.language = language.unwrap_or_default();
         }
         if self.start.is_none() && self.own().write_calls > 0 {
             let writers = self.threads.writers();
@@ -208,6 +213,14 @@ impl Watched {
             });
     }
 
+    /// It has ended: takes the last readings.
+    pub(super) fn end(mut self) -> Self {
+        let readings = self.threads.read(self.process, &[]);
+        self.threads.take(readings);
+        self.threads.close();
+        self
+    }
+
     /// The processor time of its threads that write, while it was watched, without that of stops at its calls.
     pub(crate) fn processor(&self) -> Processor {
         // In `stat` it is rounded to hundredths of a second.
@@ -227,23 +240,19 @@ impl Watched {
         Some(reaped.since(self.stat_before.processor).since(slowed))
     }
 
-    /// How many of its writes are in no thread's reading, and how much processor time is not, at most: that of threads that
-    /// ended between two searches, of last moments, and since the kernel last brought it up to date.
+    /// How many of its writes are in no reading of processor time, and how much of that is not, at most: where the kernel permits no
+    /// samples, it brings it up to date at its tick.
     pub(crate) fn unread(&self) -> (u64, u64) {
         let read = self.threads.writers().io.write_calls;
         let calls = self.own().write_calls.saturating_sub(read);
-        if self.reaped_alone().is_some() || (calls == 0 && self.threads.are_final()) {
-            return (0, 0);
-        }
-        let unread_ns = if calls > 0 && !self.threads.is_one() {
-            let whole = self.reaped.unwrap_or(self.stat.processor);
-            let rounded_ns = 2 * procfs::UNIT_NS * u64::from(self.reaped.is_none());
-            let whole_ns = whole.since(self.stat_before.processor).total_ns + rounded_ns;
-            whole_ns.saturating_sub(self.threads.all().processor.total_ns)
+        if self.reaped_alone().is_some() {
+            (0, 0)
+        } else if self.tick_ns() < procfs::TICK_NS {
+            // Samples go on to a thread's end.
+            (calls.saturating_sub(self.last_moments.write_calls), 0)
         } else {
-            procfs::TICK_NS
-        };
-        (calls, unread_ns + self.last_moments_ns)
+            (calls, procfs::TICK_NS)
+        }
     }
 
     /// The time for which its threads slept in writes. With one thread: the part of its whole sleep that the samples give to writes;
@@ -325,8 +334,9 @@ impl Watched {
         let is_due = self.peeks < peek::MOST
             && own.write_calls >= peek::FROM.max(self.peeked_at * PEEK_AGAIN)
             && (looks < ENOUGH_LOOKS || self.seen.values().any(is_unclear))
-            && (self.mean_size() <= peek::LARGEST || own.write_calls >= FEWEST_LARGE)
-            && Buffering::of_sums(own.write_calls, own.bytes_written).is_none();
+            && (self.mean_size() <= peek::LARGEST
+                || (own.write_calls >= FEWEST_LARGE
+                    && Buffering::of_sums(own.write_calls, own.bytes_written).is_none()));
         is_due.then(|| self.threads.busiest())?
     }
 
@@ -439,8 +449,7 @@ impl Watched {
         let (began_ns, spent_ns) = (clock::now_ns(), clock::thread_ns());
         let (mut breakpoints, mut ends, mut heard, mut heard_ns) = (None, 0, 0, began_ns);
         self.count_anew();
-        while ends < ENOUGH_ENDS
-            && heard < ENOUGH_HEARD
+        while heard < ENOUGH_HEARD
             && clock::now_ns() - began_ns < LONGEST_LISTEN_NS / part
             && clock::thread_ns() - spent_ns < LISTEN_NS / part
         {
@@ -471,21 +480,23 @@ impl Watched {
                 seen.looks += u64::from(is_new);
             }
         }
-        drop(breakpoints);
+        let is_slowed = breakpoints.is_some_and(|breakpoints| breakpoints.is_ok());
         self.count_anew();
         let writes = self.finished_writes(thread).saturating_sub(writes_before);
         if let Some(mut work) = work {
+            // Closing it takes a while.
+            let _ = work.disable();
             if let (Ok(count), FEWEST_PEEKED..) = (work.read(), writes as usize) {
                 self.others.0 += count;
                 self.others.1 += writes;
             }
             tracepoints::aside(work);
         }
-        if ends >= FEWEST_PEEKED || heard >= ENOUGH_HEARD {
+        if ends >= FEWEST_PEEKED {
             self.peeks += 1;
             self.peeked_at = self.own().write_calls;
         }
-        let thread = self.threads.get_mut(thread).filter(|_| heard > 0);
+        let thread = self.threads.get_mut(thread).filter(|_| is_slowed);
         let slowed_ns = thread.map_or(0, |thread| thread.slow_since(before));
         self.peeking_ns += slowed_ns;
         slowed_ns

@@ -205,6 +205,12 @@ pub(in crate::trace) fn send_to(event: &Counter, ring: &Counter) -> io::Result<(
     check(unsafe { ioctls::SET_OUTPUT(event.as_raw_fd(), ring.as_raw_fd()) }.into()).map(drop)
 }
 
+/// Enables an event until it has left so many records.
+pub(in crate::trace) fn enable_for(event: &Counter, records: u16) -> io::Result<()> {
+    // SAFETY: no memory is involved.
+    check(unsafe { ioctls::REFRESH(event.as_raw_fd(), records.into()) }.into()).map(drop)
+}
+
 // ---- bpf ---------------------------------------------------------------------------------------
 
 const BPF_MAP_CREATE: libc::c_int = 0;

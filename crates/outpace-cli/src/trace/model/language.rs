@@ -185,7 +185,7 @@ impl Language {
 }
 
 /// Where the table has no other figure.
-const LEAST_AROUND_CALLS: f64 = 0.12;
+const LEAST_AROUND_CALLS: f64 = 0.1;
 
 /// What compilers leave in a program: the language, the sections of the file, the texts in one of those.
 const MARKS: [(Language, &str, &str); 14] = [
