@@ -861,6 +861,39 @@ fn other_calls_between_writes_are_not_their_time() {
 }
 
 #[test]
+fn other_work_of_the_kernel_between_writes_is_not_their_time() {
+    let faults = "#include <stdio.h>\n#include <sys/mman.h>\nint main(void) {\n\
+        char *pages = 0; long left = 0;\n\
+        for (long n = 0; n < 20000; n++) {\n\
+        for (int k = 0; k < 8; k++) {\n\
+        if (!left) { if (pages) munmap(pages - (64L << 20), 64L << 20);\n\
+        pages = mmap(0, left = 64L << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);\n\
+        madvise(pages, left, MADV_NOHUGEPAGE); }\n\
+        *pages = 1; pages += 4096; left -= 4096; }\n\
+        printf(\"%ld\\n\", n); fflush(stdout); } }\n";
+    let reads = "#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\n\
+        static char text[1 << 20];\n\
+        int main(int argc, char **argv) {\n\
+        int file = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);\n\
+        if (write(file, text, sizeof text) != sizeof text) return 1;\n\
+        for (long n = 0; n < 3000; n++) {\n\
+        if (pread(file, text, sizeof text, 0) != sizeof text) return 1;\n\
+        printf(\"%ld\\n\", n); fflush(stdout); } }\n";
+    for (name, text_of_it) in [("faults", faults), ("reads", reads)] {
+        let Some(program) = compiled(name, &["-O2"], text_of_it) else {
+            return;
+        };
+        let file = scratch("read.bin");
+        let words = [&program, file.to_str().unwrap()];
+        let found = findings(&words, &format!("{name}.json"));
+        let verdict = &found["verdict"];
+        let least = verdict["blocks_save_interval_ns"][0].as_f64().unwrap();
+        let now = verdict["now_ns"].as_f64().unwrap();
+        assert!(least < 0.4 * now, "{found:#}");
+    }
+}
+
+#[test]
 fn what_a_program_writes_to_itself_or_to_its_own_files_is_not_its_stdout() {
     let own_pipe = "#include <stdio.h>\n#include <unistd.h>\nint main(void) {\n\
         int ends[2]; char c; if (pipe(ends)) return 1;\n\
