@@ -130,7 +130,10 @@ impl Thread {
         let shown = self.shown();
         let is_last = shown.is_none();
         let (io, processor) = shown.unwrap_or((self.now.io, self.now.processor));
-        let sampled = self.sampled().map(|sampled| Processor {
+        // Whether a thread that was not seen to write has written since, is not known.
+        let is_known = !is_last || self.own().io.write_calls > 0;
+        let sampled = self.sampled().filter(|_| is_known);
+        let sampled = sampled.map(|sampled| Processor {
             delayed_ns: processor.delayed_ns,
             faults: processor.faults,
             ..sampled.since(self.slowed)

@@ -46,7 +46,7 @@ impl Rhythm {
 }
 /// Processes that must not be stopped are [listened to](Watched::listen) this often at first, then so rarely that it takes 2 % of a
 /// processor.
-const MOST_LISTENS: u64 = 8;
+const MOST_LISTENS: u64 = 12;
 const LISTEN_EVERY_NS: u64 = 100_000_000;
 
 #[derive(Default)]
