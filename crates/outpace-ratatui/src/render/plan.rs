@@ -139,6 +139,11 @@ impl Planner {
         self.changes[usize::from(y)]
     }
 
+    /// How many rows differed.
+    pub(crate) fn changed_count(&self) -> usize {
+        self.changes.iter().flatten().count()
+    }
+
     /// Whether any row differed.
     pub(crate) fn has_changes(&self) -> bool {
         self.changes.iter().any(Option::is_some)
@@ -169,7 +174,7 @@ impl Planner {
             return None;
         }
         // The votes are counted first: they are cheap, and mostly there are none.
-        if self.changes.iter().flatten().count() < 2 {
+        if self.changed_count() < 2 {
             return None;
         }
         self.vote_for_scrolls(shown, wanted);

@@ -13,8 +13,10 @@ const STEP_PRICE: u32 = 2;
 const START_PRICE: u32 = 8;
 /// The same in the last column, behind which the cursor's place is uncertain.
 const STEP_PRICE_AT_EDGE: u32 = 8;
-/// A row with more cells that stand alone is drawn by itself.
-const MOST_IN_ROW: usize = 8;
+/// A row of more runs, or with a picture, is drawn by itself, and not searched to its end.
+const MOST_RUNS: usize = 24;
+/// Fewer rows are not worth a search.
+const FEWEST: usize = 3;
 
 /// A part of a column whose cells have one style and have to be drawn.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +106,7 @@ impl Strips {
             wanted,
             x: first,
         };
-        loop {
+        for _ in 0..MOST_RUNS {
             let next = runs.next();
             if let Some(run) = single.take() {
                 let stands_alone = before.is_none_or(|before| before.end < run.start)
@@ -116,9 +118,6 @@ impl Strips {
                 };
                 let without = price(before, next) + 1 + step;
                 if stands_alone && in_row > without {
-                    if self.singles.len() == MOST_IN_ROW {
-                        return self.singles.clear();
-                    }
                     self.singles.push(Single {
                         x: run.start as u16,
                         style: run.style,
@@ -129,11 +128,13 @@ impl Strips {
                 }
             }
             match next {
+                Some(run) if wanted[run.start].is_two_colors() => break,
                 Some(run) if run.is_single => single = Some(run),
                 Some(run) => before = Some(run),
                 None => return,
             }
         }
+        self.singles.clear();
     }
 }
 
@@ -173,7 +174,6 @@ impl Iterator for Runs<'_> {
             |row: &[Cell], x| row.get(x).is_some_and(|cell: &Cell| cell.is_continuation());
         let is_single = self.x == start + 1
             && cell.as_char().is_some_and(is_narrow)
-            && !cell.is_two_colors()
             && !is_wide(self.wanted, self.x)
             && !is_wide(self.shown, self.x)
             && !is_wide(self.shown, start);
@@ -206,7 +206,8 @@ fn price(from: Option<Run>, to: Option<Run>) -> u32 {
 impl Renderer {
     /// Draws the strips that are worth it. Returns how many cells.
     pub(super) fn draw_strips(&mut self, wanted: &Screen) -> u64 {
-        if !self.capabilities.any_order || self.careful || self.capabilities.have_overhangs() {
+        let order_matters = !self.capabilities.any_order || self.capabilities.have_overhangs();
+        if order_matters || self.careful || self.planner.changed_count() < FEWEST {
             return 0;
         }
         let mut drawn = 0;
