@@ -40,6 +40,7 @@ struct Single {
 /// Finds strips; keeps the memory for it.
 #[derive(Debug, Default)]
 pub(super) struct Strips {
+    runs: Vec<Run>,
     singles: Vec<Single>,
     /// Strips that end with the row above the present one.
     open: Vec<Strip>,
@@ -98,43 +99,59 @@ impl Strips {
 
     /// Finds the cells that stand alone in a row, from the first column that differs on.
     fn find_singles(&mut self, shown: &[Cell], wanted: &[Cell], first: usize) {
-        // The runs of cells that differ, each of one style: the one before a single, and the single.
-        let mut before: Option<Run> = None;
-        let mut single: Option<Run> = None;
-        let mut runs = Runs {
+        let width = wanted.len();
+        let runs = Runs {
             shown,
             wanted,
             x: first,
         };
-        for _ in 0..MOST_RUNS {
-            let next = runs.next();
-            if let Some(run) = single.take() {
-                let stands_alone = before.is_none_or(|before| before.end < run.start)
-                    || next.is_none_or(|next| run.end < next.start);
-                let in_row = price(before, Some(run)) + 1 + price(Some(run), next);
-                let step = match run.end == wanted.len() {
-                    true => STEP_PRICE_AT_EDGE,
-                    false => STEP_PRICE,
-                };
-                let without = price(before, next) + 1 + step;
-                if stands_alone && in_row > without {
-                    self.singles.push(Single {
-                        x: run.start as u16,
-                        style: run.style,
-                        gain: in_row - without,
-                    });
-                } else {
-                    before = Some(run);
-                }
+        self.runs.clear();
+        for run in runs {
+            if self.runs.len() == MOST_RUNS || wanted[run.start].is_two_colors() {
+                return;
             }
-            match next {
-                Some(run) if wanted[run.start].is_two_colors() => break,
-                Some(run) if run.is_single => single = Some(run),
-                Some(run) => before = Some(run),
-                None => return,
+            self.runs.push(run);
+        }
+        if !self.take_all(width) {
+            self.take_some(width);
+        }
+    }
+
+    /// Takes all cells of a row, if they all are singles and that is shorter: it saves the changes between their styles.
+    fn take_all(&mut self, width: usize) -> bool {
+        let (Some(first), Some(last)) = (self.runs.first(), self.runs.last()) else {
+            return false;
+        };
+        if first.style == last.style || !self.runs.iter().all(|run| run.is_single) {
+            return false;
+        }
+        let pairs = self.runs.windows(2);
+        let inner: u32 = pairs.map(|pair| price(Some(pair[0]), Some(pair[1]))).sum();
+        let in_row = price(None, Some(*first)) + change(last.style, first.style) + inner;
+        let down: u32 = self.runs.iter().map(|run| run.step(width)).sum();
+        let gain = in_row.saturating_sub(down) / self.runs.len() as u32;
+        if gain > 0 {
+            let singles = self.runs.iter().map(|run| run.single(gain));
+            self.singles.extend(singles);
+        }
+        gain > 0
+    }
+
+    /// Takes the singles that are shorter by themselves.
+    fn take_some(&mut self, width: usize) {
+        let mut before: Option<Run> = None;
+        for (at, &run) in self.runs.iter().enumerate() {
+            let next = self.runs.get(at + 1).copied();
+            let stands_alone = before.is_none_or(|before| before.end < run.start)
+                || next.is_none_or(|next| run.end < next.start);
+            let in_row = price(before, Some(run)) + price(Some(run), next);
+            let without = price(before, next) + run.step(width);
+            if run.is_single && stands_alone && in_row > without {
+                self.singles.push(run.single(in_row - without));
+            } else {
+                before = Some(run);
             }
         }
-        self.singles.clear();
     }
 }
 
@@ -146,6 +163,25 @@ struct Run {
     style: Style,
     /// It is a cell that can be drawn by itself.
     is_single: bool,
+}
+
+impl Run {
+    /// The bytes of coming to it from the same cell of the row above.
+    const fn step(&self, width: usize) -> u32 {
+        if self.end == width {
+            STEP_PRICE_AT_EDGE
+        } else {
+            STEP_PRICE
+        }
+    }
+
+    const fn single(&self, gain: u32) -> Single {
+        Single {
+            x: self.start as u16,
+            style: self.style,
+            gain,
+        }
+    }
 }
 
 struct Runs<'a> {
@@ -196,11 +232,15 @@ fn price(from: Option<Run>, to: Option<Run>) -> u32 {
         gap @ 0..=4 => gap as u32,
         _ => 5,
     };
-    let change = match from.style == to.style {
+    motion + change(from.style, to.style)
+}
+
+/// The bytes of a change of style.
+fn change(from: Style, to: Style) -> u32 {
+    match from == to {
         true => 0,
-        false => 3 + price_of_change(Some(from.style), to.style, false),
-    };
-    motion + change
+        false => 3 + price_of_change(Some(from), to, false),
+    }
 }
 
 impl Renderer {
@@ -272,6 +312,26 @@ mod tests {
         assert_eq!(at_edge.matches("31m").count(), 1, "{at_edge:?}");
         for (bytes, in_rows) in [(inner, bar(30, false)), (at_edge, bar(39, false))] {
             assert!(bytes.len() + 40 < in_rows.len(), "{bytes:?}, {in_rows:?}");
+        }
+    }
+
+    #[test]
+    fn the_edges_of_two_panes_are_drawn_one_after_the_other() {
+        let mut renderer = Renderer::new(Capabilities::basic());
+        let mut screen = Screen::new(40, 12);
+        renderer.render(&screen);
+        let style = |fg| Style {
+            fg: Color::indexed(fg),
+            ..Style::default()
+        };
+        for y in 0..12 {
+            for (x, fg) in [(0, 1), (18, 1), (19, 2), (38, 2)] {
+                screen.put(x, y, "│", style(fg));
+            }
+        }
+        let bytes = String::from_utf8_lossy(renderer.render(&screen)).into_owned();
+        for fg in ["31m", "32m"] {
+            assert_eq!(bytes.matches(fg).count(), 1, "{bytes:?}");
         }
     }
 }
