@@ -19,7 +19,7 @@ mod transcript;
 
 use crate::model::{Capabilities, Cell, Color, Cursor, Screen, Stats, Style};
 use colour_order::ColourOrder;
-use encode::Encoder;
+use encode::{At, Encoder};
 pub(crate) use motion::overflow;
 use plan::Planner;
 use strips::Strips;
@@ -58,8 +58,8 @@ pub struct Renderer {
     nothing_known: bool,
     /// All cells of `shown` are blank.
     is_shown_blank: bool,
-    /// The last frame's cursor, and the style beneath it. `None`: other output may have moved it.
-    placed: Option<(Cursor, Option<Style>)>,
+    /// The last frame's cursor, the style beneath it, and whether it is behind the last column. `None`: other output may have moved it.
+    placed: Option<(Cursor, Option<Style>, bool)>,
     encoder: Encoder,
     planner: Planner,
     colour_order: ColourOrder,
@@ -279,16 +279,22 @@ impl Renderer {
         let beneath = wanted
             .beneath_cursor
             .or_else(|| (!self.careful).then(Style::default));
-        let placed = Some((place, beneath));
-        if self.encoder.out.len() == start && self.placed == placed {
+        // It is left there, as crossterm's backend leaves it: what another program prints next goes on in the next row.
+        let is_empty = self.encoder.out.len() == start;
+        let was_behind = self.placed.is_some_and(|(_, _, is_behind)| is_behind);
+        let is_behind = wanted.is_cursor_behind
+            && (self.encoder.at == At::Known(wanted.width(), cursor.y) || is_empty && was_behind);
+        let placed = Some((place, beneath, is_behind));
+        if is_empty && self.placed == placed {
             self.encoder.out.clear();
             return;
         }
         self.placed = placed;
-        if on_screen && (cursor.visible || park) {
+        let is_placed = on_screen && !is_behind;
+        if is_placed && (cursor.visible || park) {
             self.encoder.move_to(cursor.x, cursor.y);
         }
-        if let Some(beneath) = beneath.filter(|_| on_screen && cursor.visible) {
+        if let Some(beneath) = beneath.filter(|_| is_placed && cursor.visible) {
             self.dress_beneath_cursor(wanted, beneath);
         }
         // What the application erases or prints by itself then has the terminal's own colours, as through crossterm's backend. xterm also

@@ -23,8 +23,12 @@ struct Session {
 
 impl Session {
     fn new(size: Size, viewport: Viewport) -> Self {
+        Self::of(Capabilities::full(), size, viewport)
+    }
+
+    fn of(capabilities: Capabilities, size: Size, viewport: Viewport) -> Self {
         let wire = Wire::default();
-        let options = Options::default().capabilities(Capabilities::full());
+        let options = Options::default().capabilities(capabilities);
         let backend = OutpaceBackend::writer(wire.clone(), size, options).unwrap();
         let terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
         let nonzero = |n: u16| n.try_into().unwrap();
@@ -374,5 +378,31 @@ fn a_symbol_with_marks_is_printed_again_before_what_extends_it() {
         let bytes = String::from_utf8(wire.take()).unwrap();
         assert!(bytes.contains("o\u{323}\u{302}"), "{bytes:?}");
         transcript.finish().unwrap();
+    }
+}
+
+/// crossterm's backend leaves the cursor behind the last cell: found by a program that printed a line after its last frame.
+#[test]
+fn output_after_an_inline_viewport_goes_on_in_the_next_row() {
+    let capabilities = Capabilities {
+        alternate_screen: false,
+        ..Capabilities::full()
+    };
+    for (shows_cursor, places_it) in [(false, false), (true, false), (false, true)] {
+        let mut session = Session::of(capabilities, Size::new(10, 6), Viewport::Inline(2));
+        session.draw("0123456789\nabcdefghij");
+        if shows_cursor {
+            session.terminal.show_cursor().unwrap();
+        }
+        if places_it {
+            session.terminal.set_cursor_position((9, 1)).unwrap();
+        }
+        session.take();
+        session.emulator.process(b"END");
+        let expected = match places_it {
+            true => ["abcdefghiE", "ND"],
+            false => ["abcdefghij", "END"],
+        };
+        assert_eq!(session.rows()[1..3], expected, "{shows_cursor}");
     }
 }

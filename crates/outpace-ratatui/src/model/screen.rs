@@ -53,6 +53,9 @@ pub struct Screen {
     pub cursor: Cursor,
     /// The hidden style of a blank beneath the cursor, if it was put. Many terminals draw a cursor in the foreground of its cell.
     pub(crate) beneath_cursor: Option<Style>,
+    /// The cursor is behind the symbol in the last column, where the next symbol wraps. A place there has no name: it is left so where
+    /// that symbol was printed last.
+    pub(crate) is_cursor_behind: bool,
 }
 
 impl Screen {
@@ -76,6 +79,7 @@ impl Screen {
             complete: !cell.is_unknown(),
             cursor: Cursor::default(),
             beneath_cursor: None,
+            is_cursor_behind: false,
         }
     }
 
@@ -300,6 +304,7 @@ impl Screen {
         self.complete = other.complete;
         self.cursor = other.cursor;
         self.beneath_cursor = other.beneath_cursor;
+        self.is_cursor_behind = other.is_cursor_behind;
     }
 
     /// The cell that replaces the rest of a wide symbol. Beneath an image it must not be drawn.
@@ -448,6 +453,7 @@ impl Screen {
         self.complete = false;
         self.width = width;
         self.height = height;
+        self.is_cursor_behind = false;
         self.cursor.x = self.cursor.x.min(width.saturating_sub(1));
         self.cursor.y = self.cursor.y.min(height.saturating_sub(1));
     }

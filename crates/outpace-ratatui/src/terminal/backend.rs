@@ -456,6 +456,7 @@ impl OutpaceBackend {
         self.follow_size();
         // ratatui draws scrolled rows again, with the styles of their blanks.
         self.blanks = Blanks::default();
+        self.screen.is_cursor_behind = false;
         self.presenter
             .perform(&mut self.screen, &mut self.damage, scrolling)?;
         self.changed = true;

@@ -70,6 +70,7 @@ impl Backend for OutpaceBackend {
         if let Some((x, y)) = last {
             // As if the cells had been printed. Inline viewports go by the cursor's row.
             self.changed = true;
+            self.screen.is_cursor_behind = covered.1.end >= self.screen.width();
             self.screen.cursor.x = (x + 1).min(self.screen.width() - 1);
             self.screen.cursor.y = y;
         }
@@ -153,6 +154,9 @@ impl Backend for OutpaceBackend {
         let Position { x, y } = position.into();
         self.screen.cursor.x = x.min(self.screen.width().saturating_sub(1));
         self.screen.cursor.y = y.min(self.screen.height().saturating_sub(1));
+        if std::mem::take(&mut self.screen.is_cursor_behind) {
+            self.presented_cursor = None;
+        }
         self.cursor_known = true;
         // A frame shows or hides the cursor before it sets it. `Terminal::clear` of a fixed viewport draws blanks and then sets the
         // cursor alone: it takes effect at once.
