@@ -66,6 +66,8 @@ pub struct Renderer {
     /// Memory for rows that wait for others of their style.
     pending_rows: Vec<rows::Pending>,
     strips: Strips,
+    /// Cells of the next frame that are drawn after all others, if there are images.
+    newest: Vec<(usize, usize)>,
     /// The rows that may differ: those of the wanted screen that were touched, and those of the shown one that became unknown.
     touched: Touched,
     /// Bytes are dearer than the time it takes to save them.
@@ -97,6 +99,7 @@ impl Renderer {
             colour_order: ColourOrder::default(),
             pending_rows: Vec::new(),
             strips: Strips::default(),
+            newest: Vec::new(),
             touched: Touched::default(),
             thorough: true,
             destructive: false,
@@ -192,6 +195,12 @@ impl Renderer {
         self.touched.report(rows);
     }
 
+    /// Has the next frame draw these cells after all others, if there are images. `cells` is empty afterwards.
+    pub(crate) fn draw_last(&mut self, cells: &mut Vec<(usize, usize)>) {
+        self.newest.clear();
+        self.newest.append(cells);
+    }
+
     /// Says whether to save bytes also where that takes more time than encoding them. At first it does.
     pub(crate) fn be_thorough(&mut self, thorough: bool) {
         self.thorough = thorough;
@@ -239,10 +248,30 @@ impl Renderer {
         let erased = self.blank_unknown_rows(wanted);
         self.planner.begin(erased == wanted.height());
         self.scroll_rows(wanted);
+        self.draw_older(wanted);
         self.draw_rows(wanted);
         self.touched.begin();
         self.place_cursor(wanted, start);
         self.finish()
+    }
+
+    /// Draws the cells of frames that the newest one has replaced. An image of the newest may cover them: the application does not draw
+    /// there any more, and does not say so either.
+    fn draw_older(&mut self, wanted: &Screen) {
+        let mut newest = std::mem::take(&mut self.newest);
+        if self.careful && !newest.is_empty() {
+            let mut older = wanted.clone();
+            let cells = older.cells_mut();
+            for &(from, to) in &newest {
+                let to = to.min(cells.len());
+                cells[from.min(to)..to].fill(Cell::UNKNOWN);
+            }
+            self.planner.compare(&self.shown, &older, &self.touched);
+            self.draw_rows(&older);
+            self.planner.compare(&self.shown, wanted, &self.touched);
+        }
+        newest.clear();
+        self.newest = newest;
     }
 
     /// Ends the frame, and wraps it in synchronized output where that is of use.

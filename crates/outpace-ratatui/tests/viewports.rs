@@ -384,10 +384,8 @@ fn a_symbol_with_marks_is_printed_again_before_what_extends_it() {
 /// crossterm's backend leaves the cursor behind the last cell: found by a program that printed a line after its last frame.
 #[test]
 fn output_after_an_inline_viewport_goes_on_in_the_next_row() {
-    let capabilities = Capabilities {
-        alternate_screen: false,
-        ..Capabilities::full()
-    };
+    let mut capabilities = Capabilities::full();
+    capabilities.alternate_screen = false;
     for (shows_cursor, places_it) in [(false, false), (true, false), (false, true)] {
         let mut session = Session::of(capabilities, Size::new(10, 6), Viewport::Inline(2));
         session.draw("0123456789\nabcdefghij");

@@ -8,6 +8,8 @@ use crate::render::{Renderer, Touched};
 pub(crate) struct Damage {
     all: bool,
     ranges: Vec<(usize, usize)>,
+    /// Those of the newest of several frames.
+    newest: Vec<(usize, usize)>,
     /// Cells that are taken to be blank if they are unknown.
     blank: Vec<(usize, usize)>,
     /// The rows in which the wanted screen may have changed.
@@ -32,6 +34,7 @@ impl Damage {
         self.all = true;
         self.touched.all();
         self.ranges.clear();
+        self.newest.clear();
         self.blank.clear();
     }
 
@@ -67,6 +70,7 @@ impl Damage {
         if newer.all {
             self.everything();
         }
+        self.newest.clone_from(&newer.ranges);
         newer
             .ranges
             .drain(..)
@@ -91,6 +95,37 @@ impl Damage {
         for (from, to) in self.ranges.drain(..) {
             renderer.forget_cells(from, to);
         }
+        renderer.draw_last(&mut self.newest);
         self.all = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Capabilities, Style};
+
+    /// Of two frames of which the terminal gets the second alone, the first had text where an image is now.
+    #[test]
+    fn an_image_comes_behind_the_text_of_a_frame_that_was_replaced() {
+        let mut renderer = Renderer::new(Capabilities::full());
+        let mut screen = Screen::new(10, 3);
+        renderer.render(&screen);
+        let mut damage = Damage::default();
+        screen.put(0, 1, "older", Style::default());
+        damage.touch_row(1);
+        let mut newer = Damage::default();
+        screen.put_symbol(0, 0, "\x1b_image", 1, Style::default());
+        screen.put(0, 2, "on it", Style::default());
+        newer.cells(0, 1);
+        newer.cells(20, 25);
+        newer.touch_all();
+        damage.absorb(&mut newer);
+        damage.apply(&mut renderer, &screen);
+        let bytes = String::from_utf8_lossy(renderer.render(&screen)).into_owned();
+        let place = |text| bytes.find(text).expect(text);
+        assert!(place("older") < place("\x1b_image"), "{bytes:?}");
+        assert!(place("\x1b_image") < place("on it"), "{bytes:?}");
+        assert!(renderer.render(&screen).is_empty());
     }
 }
