@@ -119,6 +119,11 @@ impl Stream {
         self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS
     }
 
+    /// Whether it is of small writes that went to no known place.
+    pub(crate) fn is_unplaced(&self) -> bool {
+        self.descriptors == Descriptors::Any && self.is_small()
+    }
+
     /// Whether a program that follows the advice for its language would write it in larger blocks: it is written in messages,
     /// or in small writes that are not known to be blocks.
     pub(crate) fn could_be_larger(&self) -> bool {
