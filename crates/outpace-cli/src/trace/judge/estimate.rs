@@ -146,8 +146,6 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
 /// program's own.
 const AROUND: f64 = 0.7;
 const OF_OWN: f64 = 0.9;
-/// Of pieces of lines, making each and handing it on may be all that the program does.
-const OF_PIECES: f64 = 0.95;
 /// At the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's.
 const COLD: f64 = 0.4;
 const COLDEST: f64 = 3.0;
@@ -177,7 +175,8 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let least_ns = (least * all.likely).min(least.abs() * own.low);
     let usual_ns = (AROUND * all.likely).min(OF_OWN * own.high);
     let most_ns = match stream.buffering {
-        Buffering::Unbuffered => OF_PIECES * own.high,
+        // Making pieces of lines and handing each on may be all that the program does.
+        Buffering::Unbuffered => own.high,
         _ => COLD * own.likely,
     };
     let most_ns = most_ns.min(COLDEST * all.likely).max(usual_ns);
