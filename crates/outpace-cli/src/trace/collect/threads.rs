@@ -15,7 +15,7 @@ const MOST_THREADS: usize = 64;
 
 /// Which part of its processor time a thread is in its program is sampled this often, where the kernel permits it (perf_event_open(2),
 /// without privileges where `perf_event_paranoid` is 2 or less).
-const SAMPLE_NS: u64 = 500_000;
+const SAMPLE_NS: u64 = 1_000_000;
 /// Has room for the samples between two searches, and more.
 const RING: usize = 16 << 10;
 

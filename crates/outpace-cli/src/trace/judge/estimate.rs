@@ -78,7 +78,7 @@ const LONGER: f64 = 1.7;
 /// Where the kernel lets no interrupt in, a sample comes late: it finds this part of the time too much there. And an error that more
 /// samples do not lessen.
 const LATE: f64 = 0.02;
-const SYSTEMATIC: f64 = 0.03;
+const SYSTEMATIC: f64 = 0.025;
 
 /// The processor time of a process from its first write on: in the calls, and its own between them.
 pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) {
