@@ -25,6 +25,7 @@ struct Samples {
     /// The time before the first one.
     before_ns: u64,
     in_program: u64,
+    are_over: bool,
 }
 
 impl Samples {
@@ -37,6 +38,7 @@ impl Samples {
             ring,
             before_ns,
             in_program: 0,
+            are_over: false,
         })
     }
 
@@ -129,18 +131,23 @@ impl Thread {
     fn reading(&mut self) -> Reading {
         let shown = self.shown();
         let is_last = shown.is_none();
-        let (io, processor) = shown.unwrap_or((self.now.io, self.now.processor));
+        let before = (self.now.io, self.now.processor.plus(self.slowed));
+        let (io, mut processor) = shown.unwrap_or(before);
         // Whether a thread that was not seen to write has written since, is not known.
         let is_known = !is_last || self.own().io.write_calls > 0;
-        let sampled = self.sampled().filter(|_| is_known);
-        let sampled = sampled.map(|sampled| Processor {
-            delayed_ns: processor.delayed_ns,
-            faults: processor.faults,
-            ..sampled.since(self.slowed)
-        });
+        let are_over = self.samples.as_ref().is_some_and(|all| all.are_over);
+        if let Some(sampled) = self.sampled().filter(|_| is_known) {
+            let total_ns = [sampled.total_ns, processor.total_ns][usize::from(are_over)];
+            processor = Processor {
+                total_ns,
+                delayed_ns: processor.delayed_ns,
+                faults: processor.faults,
+                ..sampled
+            };
+        }
         Reading {
             io,
-            processor: sampled.unwrap_or(processor),
+            processor: processor.since(self.slowed),
             is_last,
         }
     }
@@ -226,6 +233,14 @@ impl Threads {
     pub(crate) fn take(&mut self, readings: Vec<Reading>) {
         for (thread, reading) in self.threads.values_mut().zip(readings) {
             thread.now = reading;
+        }
+    }
+
+    /// Takes no more samples, but keeps their parts: they also cost at each switch to another thread.
+    pub(crate) fn end_samples(&mut self) {
+        let threads = self.threads.values_mut();
+        for samples in threads.filter_map(|thread| thread.samples.as_mut()) {
+            samples.are_over = samples.ring.as_counter_mut().disable().is_ok();
         }
     }
 

@@ -31,6 +31,8 @@ const ENOUGH_LOOKS: u64 = 20;
 const LISTEN_NS: u64 = 2_000_000;
 /// On a busy machine that takes longer, but no longer than this.
 const LONGEST_LISTEN_NS: u64 = 10_000_000;
+/// So much of its processor time is sampled.
+const ENOUGH_SAMPLED_NS: u64 = 400_000_000;
 /// After this long without a write, the processor is left to the process.
 const SILENCE_NS: u64 = 20_000;
 /// Fewer large writes are not worth an exact look.
@@ -173,6 +175,11 @@ impl Watched {
         if self.start.is_none() && self.own().write_calls > 0 {
             let writers = self.threads.writers();
             self.start = Some((self.own().write_calls, writers.processor));
+        }
+        let start = self.start.unwrap_or_default().1;
+        let written = self.threads.writers().processor.since(start);
+        if written.user_ns + written.system_ns >= ENOUGH_SAMPLED_NS {
+            self.threads.end_samples();
         }
         let descriptors = procfs::descriptors(process);
         for descriptor in (0..=2).filter(|descriptor| descriptors.contains(descriptor)) {
