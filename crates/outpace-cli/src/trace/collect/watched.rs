@@ -68,6 +68,8 @@ pub(crate) struct Watched {
     /// Whether it has other descriptors open that writes could have gone to, and an io_uring.
     pub(crate) writes_elsewhere: bool,
     pub(super) has_io_uring: bool,
+    /// Whether it has both ends of a pipe, by which its threads may wake each other.
+    pub(crate) writes_to_itself: bool,
     pub(crate) seen: BTreeMap<i32, SampledWrites>,
     /// Which of stdout and stderr has all bytes, as far as the position in a file shows.
     pub(crate) filled: Option<i32>,
@@ -208,16 +210,20 @@ impl Watched {
                 _ => None,
             };
         }
-        self.writes_elsewhere |= descriptors
-            .iter()
-            .filter(|descriptor| **descriptor > 2 && !Target::is_inherited(process, **descriptor))
-            .any(|descriptor| {
-                procfs::is_written(process, *descriptor)
-                    && !procfs::is_read_by_itself(process, *descriptor, &descriptors)
-                    && self
-                        .stream_at(Target::identity_of(process, *descriptor))
-                        .is_none()
-            });
+        let others = descriptors.iter().copied();
+        let others = others.filter(|&descriptor| {
+            descriptor > 2
+                && !Target::is_inherited(process, descriptor)
+                && procfs::is_written(process, descriptor)
+        });
+        for descriptor in others {
+            if procfs::is_read_by_itself(process, descriptor, &descriptors) {
+                self.writes_to_itself = true;
+            } else {
+                let identity = Target::identity_of(process, descriptor);
+                self.writes_elsewhere |= self.stream_at(identity).is_none();
+            }
+        }
     }
 
     /// It has ended: takes the last readings.

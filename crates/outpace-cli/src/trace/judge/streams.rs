@@ -177,7 +177,7 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
         };
     }
     let most = most.map(|(&descriptor, _)| descriptor);
-    if process.writes_elsewhere || process.is_redirected {
+    if process.writes_elsewhere || process.writes_to_itself || process.is_redirected {
         return (Descriptors::Any, most.or(Some(1)));
     }
     match (target(1), target(2)) {
@@ -411,6 +411,15 @@ mod tests {
         // Writes to both are neither's.
         process.seen.insert(2, seen(50, 40));
         assert_eq!(attribute(&process).0, Descriptors::Any);
+    }
+
+    #[test]
+    fn writes_that_were_not_seen_may_have_gone_to_a_pipe_of_its_own() {
+        let mut process = process(&[(1, 5), (2, 6)]);
+        process.writes_to_itself = true;
+        assert_eq!(attribute(&process).0, Descriptors::Any);
+        process.seen.insert(1, seen(0, 48));
+        assert_eq!(attribute(&process).0, Descriptors::One(1));
     }
 
     #[test]
