@@ -27,6 +27,8 @@
 //! | redirects or closes descriptor 1 (`dup2`, `gag`) | pending output goes to the new place, or is lost | [`flush`](Stdout::flush) before and [`redetect`](Stdout::redetect) after, or [`share()`] |
 //! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | pending lines come out without carriage returns: even `TCSADRAIN` waits only for bytes that the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them. A library that an integration test uses is not under `cfg(test)`: its lines are not captured | [`capture`](capture()) |
+//! | prints to standard error, too, and one reader takes both by two pipes (containers, CI) | standard error overtakes; in the same terminal, pipe or file the order holds | [`share()`] |
+//! | goes on after its disk was full | a stream whose write has failed returns that error to each `println!`, until it is told otherwise | [`clear_error`](Stdout::clear_error) |
 //! | is stopped (SIGSTOP, Ctrl-Z, a debugger) right after it has printed | the last 4 ms are shown when it continues | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | changes its namespaces (`unshare`, `setns`) or the rights of one thread (landlock) | after a burst there is a helper thread: the kernel refuses what is for processes of one thread, and the helper keeps its rights | do that before it prints, or choose `Line` |
 //! | has a second copy or version of outpace, by a dependency or a plugin | each has its own streams: their lines overtake, and at a signal only the copy drains whose [`init()`] came first | [`share()`] in each |
@@ -58,7 +60,7 @@
 //!
 //! 1. Every byte is offered to the kernel within `max_delay` of the call that wrote it, as soon as the bytes
 //!    before it have been accepted: even if the program then sleeps, computes, blocks, or holds a guard for
-//!    hours; newline or not.
+//!    hours; newline or not. Where other work takes all processors, the helper thread waits for one like any other thread.
 //! 2. Small programs pay nothing. A message after a pause is written at once by its caller, and so are the
 //!    first 12 of a stream: a program of at most 12 messages makes at most one write a message, and starts
 //!    no thread (but for a line that it leaves [unfinished](#several-processes-one-output) on a pipe or in a file).

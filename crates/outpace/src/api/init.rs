@@ -70,7 +70,8 @@ pub fn panic_hook() {
 }
 
 /// Makes SIGINT, SIGTERM, SIGHUP and SIGQUIT drain every stream before they end the process, as they would have ended
-/// it. Signals that the program handles or ignores stay unchanged.
+/// it. Signals that the program handles or ignores stay unchanged. If the program installs a handler later, the signal is
+/// the program's, also where its handler calls the one that it has replaced.
 ///
 /// The handler only wakes a thread, which drains for as long as the readers take bytes at least every 200 ms; a second
 /// signal ends the process at once. Process 1, which the system does not end by a signal, exits with 128 + the signal's
@@ -167,6 +168,10 @@ mod imp {
 
     extern "C" fn on_ending(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
         signal::keeping_errno(|| {
+            // Another handler has been installed since, which calls the one before it (signal-hook, tokio): the end is its decision.
+            if signal::Action::of(signal).is_ok_and(|action| !action.calls(on_ending)) {
+                return;
+            }
             let first = CAME.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Relaxed);
             let helped = HELPER_OF.load(Ordering::Acquire) == signal::process();
             if first.is_ok() && helped {

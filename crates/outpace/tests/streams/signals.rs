@@ -8,6 +8,8 @@ use outpace::Buffering;
 use std::fs::File;
 use std::io::Write;
 use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 list! {
@@ -18,6 +20,7 @@ list! {
         a_second_signal_ends_the_process_at_once,
         an_ignored_signal_stays_ignored,
         a_handler_of_the_program_is_left_alone,
+        a_later_handler_that_calls_the_one_before_decides,
         a_signal_ends_a_forked_child_and_drains_it,
         a_signal_does_not_disturb_the_program_before_it_ends,
         process_1_exits_with_the_signals_status,
@@ -29,7 +32,7 @@ list! {
         an_abort_reaches_the_programs_own_handler,
     ],
     programs: [
-        wait_forever, terminate_myself, wait_when_stuck, pending_on_a_terminal, with_a_handler, fork_and_wait,
+        wait_forever, terminate_myself, wait_when_stuck, pending_on_a_terminal, with_a_handler, with_a_later_handler, fork_and_wait,
         wait_and_write, sigpipe, sigpipe_of_children, abort_when_stuck, abort_in_a_drain, overflow,
         abort_with_a_handler,
     ],
@@ -170,6 +173,57 @@ fn a_handler_of_the_program_is_left_alone() {
     running.signal(libc::SIGINT);
     running.stderr.wait_for("ready, handled");
     assert_eq!(running.ended(), 9);
+}
+
+/// The actions before those that `call_the_one_before` has replaced.
+static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+static CALLED: AtomicBool = AtomicBool::new(false);
+
+/// As signal-hook and tokio do.
+#[allow(unsafe_code)]
+extern "C" fn call_the_one_before(
+    signal: libc::c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+    let before = BEFORE.get().unwrap().sa_sigaction;
+    // SAFETY: the action of `init()`, whose handler has three arguments.
+    unsafe { std::mem::transmute::<usize, Handler>(before)(signal, info, context) };
+    CALLED.store(true, Ordering::Release);
+}
+
+#[allow(unsafe_code)]
+fn with_a_later_handler() {
+    outpace::init();
+    // SAFETY: zeroes are a valid action; the handler calls the one before it and stores to an atomic.
+    unsafe {
+        let mut ours: libc::sigaction = std::mem::zeroed();
+        let mut before = ours;
+        ours.sa_sigaction = call_the_one_before as *const () as usize;
+        ours.sa_flags = libc::SA_SIGINFO;
+        libc::sigaction(libc::SIGTERM, std::ptr::null(), &mut before);
+        assert!(BEFORE.set(before).is_ok());
+        libc::sigaction(libc::SIGTERM, &ours, std::ptr::null_mut());
+        for _ in 0..2000 {
+            outpace::println!("a line");
+        }
+        libc::kill(libc::getpid(), libc::SIGTERM);
+    }
+    while !CALLED.load(Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    wait_to_go_on();
+    outpace::println!("clean");
+}
+
+fn a_later_handler_that_calls_the_one_before_decides() {
+    let mut running = Program::new(with_a_later_handler).start(To::Pipe);
+    // By then outpace's own thread would have ended the process.
+    running.wait_until_asleep_for_good();
+    running.go_on();
+    let finished = running.finish().succeeded();
+    assert!(finished.stdout.ends_with(b"clean\n"));
 }
 
 #[allow(unsafe_code)]
