@@ -759,6 +759,40 @@ fn writes_that_could_not_be_seen_are_no_proof_of_their_absence() {
 }
 
 #[test]
+fn without_privileges_a_program_may_leave_its_process_group() {
+    let words = ["--exact", "--", "setsid", "-w", "sh", "-c", "echo hello"];
+    let mut command = scripted::without_privileges("trace");
+    let output = command.args(words).output().unwrap();
+    let report = text(&output.stderr);
+    if report.contains("ptrace") && !output.status.success() {
+        return println!("skipped: {report}");
+    }
+    assert_eq!(text(&output.stdout), "hello\n", "{report}");
+    assert!(report.contains("sh: stdout -> pipe"), "{report}");
+}
+
+#[test]
+fn threads_that_sleep_do_not_wait_for_a_processor() {
+    let text_of_it = "#include <pthread.h>\n#include <unistd.h>\n\
+        static void *sleepy(void *none) {\n\
+        for (int n = 0; n < 20; n++) { usleep(10000); if (write(1, \"x\\n\", 2) != 2) _exit(1); }\n\
+        return none; }\n\
+        int main(void) { pthread_t all[100];\n\
+        for (int n = 0; n < 100; n++) if (pthread_create(all + n, 0, sleepy, 0)) return 1;\n\
+        for (int n = 0; n < 100; n++) pthread_join(all[n], 0); }\n";
+    let Some(program) = compiled("sleepy", &["-pthread"], text_of_it) else {
+        return;
+    };
+    let found = findings(&[&program], "sleepy.json");
+    // Each thread sleeps for 200 ms, with and without a free processor.
+    let now_ns = found["verdict"]["now_ns"].as_u64();
+    assert!(now_ns >= Some(200_000_000), "{found:#}");
+    let used = ["user_ns", "system_ns"].map(|name| found[name].as_u64().unwrap());
+    let saved = &found["verdict"]["blocks_save_interval_ns"][1];
+    assert!(saved.as_u64().unwrap() <= used.iter().sum(), "{found:#}");
+}
+
+#[test]
 fn what_goes_on_after_the_program_is_told_of() {
     for exact in [&[][..], &["--exact"]] {
         let words = [

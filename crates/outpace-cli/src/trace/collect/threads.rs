@@ -310,11 +310,10 @@ impl Threads {
         self.threads.len() == 1 && !self.is_partial
     }
 
-    /// The processor time of the one that took most.
-    pub(crate) fn most_ns(&self) -> u64 {
-        let times = self.threads.values();
-        times
-            .map(|thread| thread.own().processor.total_ns)
+    /// The most that a thread has of something.
+    pub(crate) fn most(&self, of: impl Fn(i32, &Reading) -> u64) -> u64 {
+        let all = self.threads.iter();
+        all.map(|(&id, thread)| of(id, &thread.own()))
             .max()
             .unwrap_or(0)
     }

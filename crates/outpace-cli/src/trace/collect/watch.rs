@@ -140,7 +140,10 @@ impl Watcher {
         let (delayed_ns, beside_ns) = self.delayed_and_beside_ns();
         let mut processes = self.ended.iter();
         let has_io_uring = processes.any(|process| process.has_io_uring);
-        let longest = self.ended.iter().map(|process| process.threads.most_ns());
+        let longest = self
+            .ended
+            .iter()
+            .map(|process| process.threads.most(|_, own| own.processor.total_ns));
         let mut notes = Vec::new();
         let writes: u64 = self
             .ended
@@ -176,10 +179,14 @@ impl Watcher {
         for watched in &self.ended {
             let own = watched.threads.sum(waited_for).processor;
             beside_ns += watched.threads.all().processor.since(own).total_ns;
+            // Threads that are ready at the same time have waited as long as the one that waited longest.
+            let delay =
+                |id, own: &Reading| own.processor.delayed_ns * u64::from(waited_for(id, own));
+            let delayed_ns = watched.threads.most(delay);
             if watched.process == self.root {
-                of_root_ns += own.delayed_ns;
+                of_root_ns += delayed_ns;
             } else {
-                of_other_ns = own.delayed_ns.max(of_other_ns);
+                of_other_ns = delayed_ns.max(of_other_ns);
             }
         }
         (of_other_ns.max(of_root_ns), beside_ns)
@@ -287,8 +294,13 @@ impl Watcher {
     fn sample(&mut self, now_ns: u64) {
         let from_ns = std::mem::replace(&mut self.last_look_ns, now_ns);
         self.looks += 1;
+        // Those that have children wait for them, usually.
+        let alive = self.alive.values();
+        let parents: HashSet<i32> = alive.map(|process| process.stat.parent).collect();
+        let is_last = |process: &&i32| !parents.contains(process);
+        let beside_others = self.alive.keys().filter(is_last).count() > 1;
         for watched in self.alive.values_mut() {
-            watched.sample(from_ns, now_ns, &mut self.timeline);
+            watched.sample([from_ns, now_ns], beside_others, &mut self.timeline);
         }
     }
 

@@ -70,6 +70,7 @@ pub(crate) struct Watched {
     pub(super) has_io_uring: bool,
     /// Whether it has both ends of a pipe, by which its threads may wake each other.
     pub(crate) writes_to_itself: bool,
+    is_foreign: bool,
     pub(crate) seen: BTreeMap<i32, SampledWrites>,
     /// Which of stdout and stderr has all bytes, as far as the position in a file shows.
     pub(crate) filled: Option<i32>,
@@ -146,6 +147,7 @@ impl Watched {
             executable,
             first_ns: now_ns,
             last_ns: now_ns,
+            is_foreign: procfs::is_foreign(process),
             counters: File::open(format!("/proc/{process}/io")).ok(),
             ..Self::default()
         }
@@ -374,12 +376,18 @@ impl Watched {
     }
 
     /// Samples every thread, for the time since the last sample.
-    pub(super) fn sample(&mut self, from_ns: u64, now_ns: u64, timeline: &mut Timeline) {
+    /// `beside_others`: other processes may go on while it waits.
+    pub(super) fn sample(
+        &mut self,
+        [from_ns, now_ns]: [u64; 2],
+        beside_others: bool,
+        timeline: &mut Timeline,
+    ) {
         let threads = self.threads.running().into_iter();
         let threads: Vec<_> = threads
             .map(|thread| (thread, self.threads.doing(thread)))
             .collect();
-        let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running);
+        let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running) || beside_others;
         for (thread, doing) in threads {
             let sync = calls::sync(doing);
             let write = self.asleep_in(thread, doing);
@@ -422,7 +430,8 @@ impl Watched {
         else {
             return None;
         };
-        WriteCall::with_number(number)?;
+        // The numbers and registers of other processors' calls are others.
+        WriteCall::with_number(number).filter(|_| !self.is_foreign)?;
         // Before its memory is read, and after that once more.
         let write_calls = thread.finished_writes();
         let mut write = memory::begun((self.process, id), 0, number, &arguments)?;

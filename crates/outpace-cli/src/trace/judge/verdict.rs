@@ -64,9 +64,13 @@ impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
         let (run, streams) = (&findings.run, &findings.streams);
         let not_its_own_ns = run.overhead_ns + run.delayed_ns;
-        let now_ns = run.wall_ns.saturating_sub(not_its_own_ns).max(1);
+        let now_ns = run.wall_ns.saturating_sub(not_its_own_ns);
+        let now_ns = now_ns.max(run.busiest_ns.min(run.wall_ns)).max(1);
         let sum = |part: fn(&Stream) -> u64| streams.iter().map(part).sum::<u64>();
-        let writing_ns = sum(Stream::writing_ns).min(now_ns);
+        // The whole of what was used and waited for, where it is known.
+        let used_ns = run.user_ns + run.system_ns + sum(Stream::asleep_ns);
+        let most_ns = [u64::MAX, used_ns][usize::from(run.ending.is_some())].min(now_ns);
+        let writing_ns = sum(Stream::writing_ns).min(most_ns);
         let now = now_ns as f64;
         let savings = streams.iter().map(estimate::saved_by_blocks);
         let together: Interval = savings.clone().sum();
@@ -83,7 +87,7 @@ impl Verdict {
             likely: likely_ns,
             high: likely_ns + error(together.high - together.likely, hidden_ns),
         }
-        .within(0.0, now * (1.0 - LEAST_LEFT));
+        .within(0.0, (most_ns as f64).min(now * (1.0 - LEAST_LEFT)));
         let waiting = sum(slow_ns).min(writing_ns) as f64;
         // Where other threads ran meanwhile, the wait may have delayed nothing.
         let overlapped = sum(|stream| stream.overlapped_ns.min(slow_ns(stream))) as f64;
@@ -120,7 +124,7 @@ impl Verdict {
             _ => stream.writing_ns(),
         };
         let is_distorted = matches!(run.mode, Mode::Tracepoints { .. })
-            && run.overhead_ns * DISTORTED > run.wall_ns;
+            && run.overhead_ns * DISTORTED > run.wall_ns.saturating_sub(run.delayed_ns);
         let written = streams.iter();
         let written = written.filter(|stream| stream.calls > 0 || stream.asleep_ns() > 0);
         match written.max_by_key(weight) {
@@ -398,6 +402,7 @@ mod tests {
             run: Recording {
                 ending: Some(Ending::Exited(0)),
                 wall_ns,
+                system_ns: wall_ns,
                 ..Recording::of(1, mode)
             },
             streams,

@@ -4,7 +4,7 @@
 
 use perf_event::Counter;
 use perf_event_open_sys::ioctls;
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, waitid, waitpid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, wait, waitid};
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -29,7 +29,8 @@ pub(in crate::trace) fn wait_any(spin: Duration) -> io::Result<(i32, i32)> {
     loop {
         let mut options = WaitOptions::from_bits_retain(libc::__WALL as u32);
         options.set(WaitOptions::NOHANG, Instant::now() < until);
-        if let Some((thread, status)) = waitpid(None, options)? {
+        // In whatever process group it is.
+        if let Some((thread, status)) = wait(options)? {
             return Ok((thread.as_raw_pid(), status.as_raw()));
         }
     }
