@@ -28,7 +28,6 @@
 //! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | pending lines come out without carriage returns: even `TCSADRAIN` waits only for bytes that the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them. A library that an integration test uses is not under `cfg(test)`: its lines are not captured | [`capture`](capture()) |
 //! | prints to standard error, too, and one reader takes both by two pipes (containers, CI) | standard error overtakes; in the same terminal, pipe or file the order holds | [`share()`] |
-//! | goes on after its disk was full | a stream whose write has failed returns that error to each `println!`, until it is told otherwise | [`clear_error`](Stdout::clear_error) |
 //! | is stopped (SIGSTOP, Ctrl-Z, a debugger) right after it has printed | the last 4 ms are shown when it continues | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | changes its namespaces (`unshare`, `setns`) or the rights of one thread (landlock) | after a burst there is a helper thread: the kernel refuses what is for processes of one thread, and the helper keeps its rights | do that before it prints, or choose `Line` |
 //! | has a second copy or version of outpace, by a dependency or a plugin | each has its own streams: their lines overtake, and at a signal only the copy drains whose [`init()`] came first | [`share()`] in each |
@@ -175,7 +174,8 @@
 //!
 //! A write error other than a full pipe or an interrupted call makes the stream fail: the bytes that arrived are an
 //! exact prefix, no more are written, and every call returns the error until
-//! [`clear_error`](Stdout::clear_error).
+//! [`clear_error`](Stdout::clear_error). A macro of the `println!` family panics with it, as std's does, and clears it: the next
+//! message is tried again.
 //!
 //! # Platforms
 //!

@@ -303,12 +303,14 @@ fn ask_after_print(engine: &Engine) {
     }
 }
 
-/// Ends the process if the reader has gone and the stream is set to that, else panics as std does.
+/// Ends the process if the reader has gone and the stream is set to that, else panics as std does. The panic reports the error: the
+/// next message is tried again, as std tries it, because a disk may have been full for a moment only.
 #[cold]
 #[inline(never)]
 fn printing_failed(engine: &Engine) -> ! {
     engine.end_if_reader_gone();
     let error = engine.error();
+    engine.clear_error();
     panic!("failed printing to {}: {error}", engine.role.name());
 }
 

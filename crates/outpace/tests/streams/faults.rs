@@ -19,6 +19,7 @@ list! {
     ],
     native: [
         a_stream_that_failed_says_so_until_the_error_is_cleared,
+        a_macro_that_panicked_with_the_error_has_cleared_it,
         a_reader_that_has_gone_ends_the_process_quietly,
         a_reader_that_has_gone_while_the_program_waits_ends_it_at_exit,
         a_broken_pipe_may_be_an_error,
@@ -37,7 +38,7 @@ list! {
         a_terminal_that_hangs_up_is_an_error_and_no_hang,
     ],
     programs: [
-        print_and_end, exit_in_handler, report_errors, clear_errors, print_forever, print_then_wait,
+        print_and_end, exit_in_handler, report_errors, clear_errors, panic_and_go_on, print_forever, print_then_wait,
         broken_pipe_error, broken_pipe_ignored, last_words, fill, storm, fill_over_the_limit,
         fail_while_it_prints,
         close_and_print, close_midway, report_broken_pipe, stderr_gone,
@@ -138,6 +139,29 @@ fn a_stream_that_failed_says_so_until_the_error_is_cleared() {
         let program = Program::new(clear_errors).buffering(buffering);
         let finished = program.start_on(full(), no_reader()).finish();
         assert_eq!((finished.code(), &*finished.stderr), (0, "arrives"));
+    }
+}
+
+#[allow(unsafe_code)]
+fn panic_and_go_on() {
+    for i in 0..3 {
+        assert!(std::panic::catch_unwind(|| outpace::println!("lost {i}")).is_err());
+    }
+    // SAFETY: both are open.
+    unsafe { libc::dup2(2, 1) };
+    outpace::println!("arrives");
+}
+
+fn a_macro_that_panicked_with_the_error_has_cleared_it() {
+    for buffering in ["unbuffered", "line", "prompt"] {
+        let program = Program::new(panic_and_go_on).buffering(buffering);
+        let finished = program.start_on(full(), no_reader()).finish();
+        assert_eq!(finished.code(), 0, "{}", finished.stderr);
+        assert!(
+            finished.stderr.ends_with("\narrives\n"),
+            "{}",
+            finished.stderr
+        );
     }
 }
 
