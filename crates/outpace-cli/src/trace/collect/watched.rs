@@ -200,7 +200,7 @@ impl Watched {
                     .extend(target.map(|target| (descriptor, target)));
             }
         }
-        self.has_io_uring |= procfs::has_io_uring(process, &descriptors);
+        self.has_io_uring = self.has_io_uring || procfs::has_io_uring(process, &descriptors);
         let mut known = self.targets.range(1..=2);
         if let Some((&file, _)) = known.find(|(_, target)| target.kind == Kind::File)
             && let Some(position) = procfs::position(process, file)
@@ -255,13 +255,22 @@ impl Watched {
         Some(reaped.since(self.stat_before.processor).since(slowed))
     }
 
-    /// How many of its writes are in no reading of processor time, and how much of that is not, at most: where the kernel permits no
-    /// samples, it brings it up to date at its tick.
+    /// How many of its writes are in no reading of processor time, and how much of that is not, at most: that of threads which ended
+    /// between two searches; and where the kernel permits no samples, it brings the time up to date at its tick.
     pub(crate) fn unread(&self) -> (u64, u64) {
         let read = self.threads.writers().io.write_calls;
         let calls = self.own().write_calls.saturating_sub(read);
         if self.reaped_alone().is_some() {
             (0, 0)
+        } else if calls > read && !self.threads.is_one() {
+            // Too few were read to tell of the others: the whole process's time does.
+            let whole = self.reaped.unwrap_or(self.stat.processor);
+            let rounded_ns = 2 * procfs::UNIT_NS * u64::from(self.reaped.is_none());
+            let whole_ns = whole.since(self.stat_before.processor).total_ns + rounded_ns;
+            (
+                0,
+                whole_ns.saturating_sub(self.threads.all().processor.total_ns),
+            )
         } else if self.tick_ns() < procfs::TICK_NS {
             // Samples go on to a thread's end.
             (calls.saturating_sub(self.last_moments.write_calls), 0)
@@ -375,8 +384,7 @@ impl Watched {
         Ok(look.took_ns)
     }
 
-    /// Samples every thread, for the time since the last sample.
-    /// `beside_others`: other processes may go on while it waits.
+    /// Samples every thread, for the time since the last sample. `beside_others`: other processes may go on while it waits.
     pub(super) fn sample(
         &mut self,
         [from_ns, now_ns]: [u64; 2],
