@@ -292,13 +292,15 @@ pub(crate) fn executable(process: i32) -> Option<PathBuf> {
 /// have other numbers.
 pub(crate) fn is_foreign(process: i32) -> bool {
     // The class in the head of an ELF file.
-    let class = |process: &dyn Display| -> Option<u8> {
-        let mut head = [0; 5];
-        let mut file = fs::File::open(format!("/proc/{process}/exe")).ok()?;
-        file.read_exact(&mut head).ok()?;
-        Some(head[4])
+    const OURS: u8 = if cfg!(target_pointer_width = "64") {
+        2
+    } else {
+        1
     };
-    class(&process).is_some_and(|theirs| Some(theirs) != class(&"self"))
+    let mut head = [0; 5];
+    let file = fs::File::open(format!("/proc/{process}/exe"));
+    let read = file.and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head[4] != OURS
 }
 
 /// Whether a process has an io_uring: a way to write without a system call for each write.

@@ -79,15 +79,14 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
         not_running_ns -= run.overhead_ns;
     }
     run.delayed_ns = run.delayed_ns.min(not_running_ns);
-    let ours = getpid().as_raw_pid();
-    let left = procfs::children(ours, ours)
-        .into_iter()
-        .filter(|_| process.is_none());
-    for child in left.filter(|&child| !procfs::Stat::of(child).unwrap_or_default().has_ended) {
-        let name = procfs::name(child).unwrap_or_default();
-        run.notes.push(format!(
-            "process {child} ({name}), which the program left behind, goes on: `outpace trace -p {child}` watches it"
-        ));
+    if process.is_none() {
+        let ours = getpid().as_raw_pid();
+        let mut left = procfs::children(ours, ours);
+        left.retain(|&child| procfs::Stat::of(child).is_some_and(|stat| !stat.has_ended));
+        run.notes.extend(left.into_iter().map(|child| {
+            let name = procfs::name(child).unwrap_or_default();
+            format!("process {child} ({name}), which the program left behind, goes on: `outpace trace -p {child}` watches it")
+        }));
     }
     match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
         None => {}
