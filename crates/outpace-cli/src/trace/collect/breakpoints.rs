@@ -41,8 +41,8 @@ pub(super) struct Breakpoints {
     entry: u64,
     number: Option<i64>,
     ring: Sampler,
-    /// Where they return to.
-    exits: Vec<(u64, Counter)>,
+    /// Where they return to, and how many more returns each shows.
+    exits: Vec<(u64, Counter, u16)>,
 }
 
 fn event(thread: i32, address: u64) -> io::Result<Counter> {
@@ -86,7 +86,7 @@ impl Breakpoints {
         let exit = event(self.thread.1, address)?;
         sys::send_to(&exit, self.ring.as_counter())?;
         sys::enable_for(&exit, PASSAGES)?;
-        self.exits.push((address, exit));
+        self.exits.push((address, exit, PASSAGES));
         Ok(())
     }
 
@@ -104,6 +104,9 @@ impl Breakpoints {
                 let number = self.number.unwrap_or(number as i64);
                 (number, [a, b, c, d, e, f])
             });
+            for exit in self.exits.iter_mut().filter(|exit| exit.0 == at) {
+                exit.2 = exit.2.saturating_sub(1);
+            }
             begun.extend(
                 inside.and_then(|(number, arguments)| {
                     Call::begun(self.thread, 0, number, &arguments)
@@ -121,7 +124,10 @@ impl Breakpoints {
             self.add_exit(address)?;
             sys::enable_for(self.ring.as_counter(), PASSAGES)?;
         }
+        // The thread may have returned to one that shows no more.
+        let all_show = self.exits.iter().all(|exit| exit.2 > 0);
         if let Some((number, arguments)) = inside
+            && all_show
             && let Some(shown) = memory::begun(self.thread, 0, number, &arguments)
             && let Some(last) = begun.last_mut()
         {
