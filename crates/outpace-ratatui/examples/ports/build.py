@@ -177,6 +177,8 @@ def make(work, version, wanted):
         # So that both have the same versions of everything.
         shutil.copy(work / "before/Cargo.lock", place)
     else:
+        # Adds what an earlier run for other applications did not need.
+        cargo("fetch", "--quiet", cwd=place)
         for entry in wanted.values():
             for crate, exact in entry.get("versions", {}).items():
                 cargo("update", "--quiet", crate, "--precise", exact, cwd=place)

@@ -84,6 +84,8 @@ use crate::sys;
 ///   way back is known for one width only. After a change of size, frames and lines wait there until the size has been the same for a
 ///   quarter of a second. A change of width that overtakes a frame misplaces that frame, which may lose a line, break or double it:
 ///   the first change of several while lines are streamed.
+///   When it becomes narrower, the rows above its cursor go up, also where blank rows are below it. So after several such changes without a
+///   finished line between them the first rows of the live region, and of a line that is being streamed, get into its scrollback.
 /// - A change of width between two halves of a frame misplaces the second half. Linux hands over up to 2 kB of a frame in one
 ///   piece, so this needs a longer frame, or a terminal that is more than 4 kB behind, as much as it reads at a time.
 /// - xterm does not reflow: when it becomes narrower, it cuts the rows of its screen.

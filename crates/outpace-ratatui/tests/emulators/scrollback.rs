@@ -37,9 +37,8 @@ pub trait Scrollback {
     fn reflows_wide_symbols(&self) -> bool {
         false
     }
-    /// Whether a row that goes on in the next is wider than the terminal: the next change of size then puts its part beyond the edge into
-    /// the middle of a line, which may take more rows than its text.
-    fn has_wrapped_beyond_its_edge(&mut self) -> bool {
+    /// Whether lines may differ from now on by what the terminal does by itself. Asked before each change of size, and at the end.
+    fn may_differ(&mut self) -> bool {
         false
     }
     /// Begins with an empty screen.
@@ -85,6 +84,11 @@ pub fn all() -> (Vec<Box<dyn Scrollback>>, Vec<&'static str>) {
 /// `None`: it is not installed.
 pub fn kitty() -> Option<Box<dyn Scrollback>> {
     Some(Box::new(External::kitty()?))
+}
+
+/// `None`: it is not installed.
+pub fn xterm_js() -> Option<Box<dyn Scrollback>> {
+    Some(Box::new(External::xterm_js()?))
 }
 
 /// `None`: it is not installed.
@@ -158,7 +162,9 @@ impl Scrollback for Wezterm {
         false
     }
 
-    fn has_wrapped_beyond_its_edge(&mut self) -> bool {
+    /// A row that goes on in the next is wider than the terminal: the next change of size puts its part beyond the edge into the middle of a
+    /// line, which may then take more rows than its text (`a_row_that_was_erased_in_wezterm_stays_as_wide_as_it_was`).
+    fn may_differ(&mut self) -> bool {
         let width = self.width();
         self.rows()
             .iter()
@@ -361,6 +367,16 @@ impl Scrollback for External {
         }
         self.tell("gaps\n", &[]);
         self.read_lines().expect("it answers").is_empty()
+    }
+
+    /// xterm.js has moved rows out of the screen to which the cursor should go back
+    /// (`rows_that_xterm_js_moved_out_of_the_screen_do_not_come_back`).
+    fn may_differ(&mut self) -> bool {
+        if self.name != "xterm.js" {
+            return false;
+        }
+        self.tell("stopped\n", &[]);
+        !self.read_lines().expect("it answers").is_empty()
     }
 
     fn start(&mut self, size: Size) {

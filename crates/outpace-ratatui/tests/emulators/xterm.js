@@ -1,11 +1,13 @@
 // xterm.js without a browser, for the tests of transcripts: NODE_PATH names where `npm install @xterm/headless` has put it.
 //
 // Reads commands, a line each, and answers `lines` with their number and the lines.
-//     start COLUMNS ROWS | feed LENGTH, then the bytes | resize COLUMNS ROWS | lines
+//     start COLUMNS ROWS | feed LENGTH, then the bytes | resize COLUMNS ROWS | lines | stopped
+// and `stopped` with as many lines as motions up had to stop at the top of the screen.
 'use strict';
 const { Terminal } = require('@xterm/headless');
 
 let terminal;
+let stopped = 0;
 let waiting = Buffer.alloc(0);
 let work = Promise.resolve();
 
@@ -30,10 +32,16 @@ function perform(what, [first, second], bytes) {
     case 'start':
       if (terminal) terminal.dispose();
       terminal = new Terminal({ cols: first, rows: second, scrollback: 20000, allowProposedApi: true });
+      stopped = 0;
+      terminal.parser.registerCsiHandler({ final: 'A' }, ([rows]) => {
+        stopped += terminal.buffer.normal.cursorY < rows;
+        return false;
+      });
       return;
     case 'feed': return new Promise((done) => terminal.write(bytes, done));
     case 'resize': return terminal.resize(first, second);
     case 'lines': return lines();
+    case 'stopped': return void process.stdout.write(`${stopped}\n${'\n'.repeat(stopped)}`);
   }
 }
 
