@@ -3,6 +3,7 @@
 use crate::frames::Choices;
 
 /// Choices from the fuzzer's bytes; without bytes, always the first.
+#[derive(Clone)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
 impl Choices for Bytes<'_> {

@@ -2,6 +2,7 @@
 //! with the expected one. `cargo +nightly fuzz run frames --features terminals`
 
 #![no_main]
+#![allow(dead_code, reason = "the tests use more of these modules")]
 
 mod bytes;
 #[path = "../../crates/outpace-ratatui/tests/emulators/emulator.rs"]

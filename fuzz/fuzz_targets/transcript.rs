@@ -2,7 +2,7 @@
 //! `cargo +nightly fuzz run transcript --features terminals`
 
 #![no_main]
-#![allow(dead_code, reason = "the tests compare in other emulators, too")]
+#![allow(dead_code, unused_imports, reason = "the tests compare in other emulators, too")]
 
 mod bytes;
 #[path = "../../crates/outpace-ratatui/tests/emulators/emulator.rs"]
@@ -28,7 +28,7 @@ use transcript::KINDS;
 fuzz_target!(|data: &[u8]| {
     let mut choices = Bytes(data);
     let kind = KINDS[choices.below(KINDS.len() as u32) as usize];
-    for outcome in transcript::play(&mut choices, kind, &mut scrollback::in_process()) {
+    for outcome in transcript::play(&choices, kind, &mut scrollback::in_process()) {
         if let Err(problem) = outcome {
             panic!("{problem}");
         }

@@ -16,6 +16,7 @@ pub trait Choices {
 }
 
 /// xorshift64*.
+#[derive(Clone)]
 pub struct Random(u64);
 
 impl Random {

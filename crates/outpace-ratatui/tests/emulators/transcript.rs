@@ -8,6 +8,7 @@
 //! ```
 
 use std::io;
+use std::time::{Duration, Instant};
 
 use outpace_ratatui::{Reflow, Transcript};
 use ratatui::layout::Size;
@@ -100,13 +101,20 @@ pub const KINDS: [(Kind, Reflow, bool); 17] = [
     (Kind::Overtaking, Reflow::Ahead, false),
 ];
 
-struct Player<'a, C> {
-    choices: &'a mut C,
+/// Half of the pause after which a transcript prints its open line by itself.
+const LATE: Duration = Duration::from_millis(125);
+
+struct Player<C> {
+    choices: C,
     kind: Kind,
     /// Whether lines have wide symbols.
     wide: bool,
     wire: Wire,
     transcript: Transcript,
+    /// When the transcript was last given work.
+    asked: Instant,
+    /// It may have been left without work for so long that it has printed the open line by itself.
+    late: bool,
     /// The size that the terminal has by now.
     size: Size,
     /// Written, and not yet read by the terminal.
@@ -149,12 +157,15 @@ fn size(choices: &mut impl Choices, kind: Kind, before: Option<Size>) -> Size {
     }
 }
 
-impl<C: Choices> Player<'_, C> {
-    fn play(choices: &mut C, kind: Kind, reflow: Reflow, wide: bool) -> io::Result<Session> {
-        let first = size(choices, kind, None);
+impl<C: Choices> Player<C> {
+    /// Plays a session. `None`: it took too long.
+    fn play(mut choices: C, kind: Kind, reflow: Reflow, wide: bool) -> io::Result<Option<Session>> {
+        let first = size(&mut choices, kind, None);
         let (transcript, wire) = transcripts::transcript(first, reflow);
         let mut player = Player {
             transcript,
+            asked: Instant::now(),
+            late: false,
             choices,
             kind,
             wide,
@@ -182,23 +193,34 @@ impl<C: Choices> Player<'_, C> {
             player.step(step)?;
         }
         player.notice();
+        player.transcript();
         let Player {
             transcript,
+            asked,
+            late,
             wire,
             unread,
             mut session,
             ..
         } = player;
         transcript.finish()?;
-        session
-            .events
-            .push(Event::Bytes([unread, wire.take()].concat()));
-        Ok(session)
+        let late = late || asked.elapsed() > LATE;
+        let bytes = [unread, wire.take()].concat();
+        session.events.push(Event::Bytes(bytes));
+        Ok((!late).then_some(session))
+    }
+
+    /// The transcript, for a call that gives it work.
+    fn transcript(&mut self) -> &mut Transcript {
+        let now = Instant::now();
+        self.late |= now.duration_since(std::mem::replace(&mut self.asked, now)) > LATE;
+        &mut self.transcript
     }
 
     fn append(&mut self, line: String) -> io::Result<()> {
-        let style = style(self.choices, self.kind);
-        self.transcript.append(Span::styled(line.clone(), style))?;
+        let style = style(&mut self.choices, self.kind);
+        self.transcript()
+            .append(Span::styled(line.clone(), style))?;
         self.session.history.push(format!("append {line:?}"));
         self.interrupted = false;
         self.session.wanted.push(line);
@@ -231,7 +253,7 @@ impl<C: Choices> Player<'_, C> {
         };
         let rest = self.unread.split_off(cut);
         let read = std::mem::replace(&mut self.unread, rest);
-        self.size = size(self.choices, self.kind, Some(self.size));
+        self.size = size(&mut self.choices, self.kind, Some(self.size));
         let text = format!("resize {}, {} on their way", self.size, self.unread.len());
         self.session.history.push(text);
         self.session.events.push(Event::Bytes(read));
@@ -257,7 +279,7 @@ impl<C: Choices> Player<'_, C> {
         let longest = 40;
         match self.choices.below(9) {
             0 | 1 => {
-                let mut line = word(self.choices, longest, wide);
+                let mut line = word(&mut self.choices, longest, wide);
                 if self.kind == Kind::Noticed && !wide {
                     // xterm.js forgets blank lines before its cursor.
                     line.push('.');
@@ -265,19 +287,20 @@ impl<C: Choices> Player<'_, C> {
                 self.append(line)?;
             }
             2..=4 => {
-                let mut token = word(self.choices, longest, wide);
+                let mut token = word(&mut self.choices, longest, wide);
                 let interrupted = std::mem::take(&mut self.interrupted);
                 if interrupted {
                     // No blank line, as above.
                     token.insert(0, '.');
                 }
-                let style = style(self.choices, self.kind);
+                let style = style(&mut self.choices, self.kind);
                 // A line that was printed may be continued at a column.
                 let opens = self.kind == Kind::Overtaking && self.is_printed();
                 if opens {
                     self.quiet()?;
                 }
-                self.transcript.extend(Span::styled(token.clone(), style))?;
+                self.transcript()
+                    .extend(Span::styled(token.clone(), style))?;
                 self.session.history.push(format!("extend {token:?}"));
                 match self.session.wanted.last_mut().filter(|_| !interrupted) {
                     Some(last) => last.push_str(&token),
@@ -290,7 +313,7 @@ impl<C: Choices> Player<'_, C> {
             5 if self.kind != Kind::Steady => self.resize()?,
             6 if self.kind != Kind::Steady => {
                 self.session.history.push("suspend".into());
-                self.transcript.suspend(|| ())?;
+                self.transcript().suspend(|| ())?;
                 self.interrupted = true;
             }
             7 if self.kind == Kind::Overtaking => {
@@ -323,8 +346,8 @@ impl<C: Choices> Player<'_, C> {
     fn live(&mut self, step: u32) -> io::Result<()> {
         let rows = self.choices.below(5) as u16;
         self.session.history.push(format!("live {rows}"));
-        let style = style(self.choices, self.kind);
-        self.transcript.live(rows, |live| {
+        let style = style(&mut self.choices, self.kind);
+        self.transcript().live(rows, |live| {
             let area = live.area();
             for y in 0..area.height {
                 let text = format!("[live {step} {y}]").repeat(1 + step as usize % 4);
@@ -386,11 +409,15 @@ impl Session {
 
 /// Plays a session of a kind, and compares it in the emulators that it fits.
 pub fn play(
-    choices: &mut impl Choices,
+    choices: &(impl Choices + Clone),
     (kind, reflow, wide): (Kind, Reflow, bool),
     emulators: &mut [Box<dyn Scrollback>],
 ) -> Vec<Result<Outcome, String>> {
-    let session = Player::play(choices, kind, reflow, wide).unwrap();
+    let session = loop {
+        if let Some(session) = Player::play(choices.clone(), kind, reflow, wide).unwrap() {
+            break session;
+        }
+    };
     let treatment = match reflow {
         Reflow::AllInPlace => Reflow::All,
         other => other,
@@ -422,7 +449,7 @@ fn every_line_is_in_the_scrollback_once() {
     let (mut problems, mut known) = (0, 0);
     for seed in first..first + sessions {
         for kind in KINDS {
-            for outcome in play(&mut Random::new(seed), kind, &mut emulators) {
+            for outcome in play(&Random::new(seed), kind, &mut emulators) {
                 match outcome {
                     Ok(Outcome::Same) => {}
                     Ok(Outcome::KnownDifference) => {
@@ -573,6 +600,64 @@ fn a_line_that_wraps_into_the_live_region_unexpectedly_keeps_none_of_it() {
         transcript.finish().unwrap();
         tmux.feed(&wire.take());
         assert_eq!(normal(&tmux.lines()), wanted, "{columns} columns");
+    }
+}
+
+/// The live region is drawn while the line ends in the last column, or beside it, with a symbol whose width or shape terminals disagree on.
+#[test]
+fn a_symbol_at_the_edge_stays_in_tmux() {
+    let Some(mut tmux) = scrollback::tmux() else {
+        eprintln!("skipped: tmux is not installed");
+        return;
+    };
+    let size = Size::new(20, 10);
+    let symbols = [
+        "x",
+        "é",
+        "א",
+        "ة",
+        "ก็",
+        "क",
+        "क्ष",
+        "कि",
+        "日",
+        "👍",
+        "❤\u{fe0f}",
+        "🇯🇵",
+        "👩\u{200d}👧",
+    ];
+    for (symbol, before) in symbols
+        .into_iter()
+        .flat_map(|symbol| (17..=20).map(move |before| (symbol, before)))
+    {
+        let (mut transcript, wire) = transcripts::transcript(size, Reflow::Ahead);
+        tmux.start(size);
+        let mut wanted = vec!["x".repeat(before) + symbol];
+        transcript.append("").unwrap();
+        transcript.extend(wanted[0].as_str()).unwrap();
+        for (rows, more) in [(3, "bbb"), (2, " b"), (4, symbol), (3, "c")] {
+            let draw = |live: &mut outpace_ratatui::Live| {
+                for y in 0..rows {
+                    live.buffer_mut()
+                        .set_string(0, y, "=".repeat(20), Style::new());
+                }
+            };
+            transcript.live(rows, draw).unwrap();
+            transcript.flush_and_wait(None).unwrap();
+            transcript.extend(more).unwrap();
+            wanted[0].push_str(more);
+        }
+        transcript.append(symbol).unwrap();
+        wanted.push(symbol.into());
+        transcript.append("next").unwrap();
+        wanted.push("next".into());
+        transcript.finish().unwrap();
+        tmux.feed(&wire.take());
+        assert_eq!(
+            normal(&tmux.lines()),
+            wanted,
+            "{symbol} behind {before} columns"
+        );
     }
 }
 

@@ -42,8 +42,12 @@ impl TranscriptRenderer {
         }
         if !self.on_last {
             self.encoder.text("\x1b[A");
-            let on_it = u16::from(self.last_symbol().is_some());
-            self.go_to_column(column.saturating_sub(on_it));
+            let on_it = match self.last_symbol() {
+                Some(_) => column.saturating_sub(1),
+                // The blank behind it.
+                None => column % self.width.max(1),
+            };
+            self.go_to_column(on_it);
         }
         // A wide symbol that does not fit into the last column leaves that cell as it was, and tmux takes a cell for a part of the line if it was
         // ever written since its row was erased. So a row that such a symbol may wrap in is erased as a whole before.
@@ -59,12 +63,12 @@ impl TranscriptRenderer {
     }
 
     /// The symbol that the cursor stays on, with what joins it. `None` where the line is empty, or where terminals may disagree on the
-    /// width of its last symbol: there the cursor stays behind it.
+    /// width of its last symbol: there the cursor stays on a blank behind it.
     fn last_symbol(&self) -> Option<&[Glyph]> {
         let glyphs = &self.last.as_ref()?.glyphs;
         let symbol = &glyphs[glyphs.iter().rposition(|glyph| !glyph.joins)?..];
         let mut chars = symbol.iter().flat_map(|glyph| glyph.text.chars());
-        let width = chars.next().map_or(0, trusted_width);
+        let width = chars.next().map_or(0, width_in_tmux);
         let is_trusted = width == usize::from(symbol[0].columns) && chars.all(is_mark);
         is_trusted.then_some(symbol)
     }
@@ -77,13 +81,15 @@ impl TranscriptRenderer {
     /// Goes behind the last symbol by printing it again, so that the terminal wraps if it has to. `erases`: erases all that follows.
     /// That begins there, not in the next row: tmux forgets that a row was wrapped when all of the next is erased.
     pub(super) fn move_behind_last(&mut self, erases: bool) {
+        let is_empty = self.is_last_empty();
         if let Some(symbol) = self.last_symbol().map(<[_]>::to_vec) {
             if symbol[0].columns > 1 {
                 self.encoder.text("\x08");
             }
             self.print(&symbol);
+        } else if erases && !is_empty {
+            self.print_blank();
         }
-        let is_empty = self.is_last_empty();
         if erases {
             self.set_plain_pen();
             self.encoder
@@ -91,18 +97,31 @@ impl TranscriptRenderer {
             self.destructive = true;
             self.forget_rows(self.width);
             self.drawn_below = false;
+            if !is_empty && self.last_symbol().is_none() {
+                self.encoder.text("\x08");
+            }
         }
         if is_empty {
             self.encoder.text("\r");
         }
     }
 
-    /// Goes back onto the last symbol: in tmux one column to the left, where the row is full, too.
+    /// Goes back onto the last symbol: in tmux one column to the left, where the row is full, too. Or onto a blank that is printed behind it
+    /// and replaced by what follows: on the edge itself the cursor cannot stay, as a cursor that is restored there overwrites the symbol.
     pub(super) fn move_onto_last(&mut self) {
-        if self.last_symbol().is_some() {
+        if !self.is_last_empty() {
+            if self.last_symbol().is_none() {
+                self.print_blank();
+            }
             self.encoder.text("\x08");
         }
         self.on_last = true;
+    }
+
+    fn print_blank(&mut self) {
+        self.set_plain_pen();
+        self.set_wrapping(true);
+        self.encoder.text(" ");
     }
 
     /// Goes to the anchor, in the row below the last one.
@@ -125,6 +144,15 @@ impl TranscriptRenderer {
         self.encoder.text("\r");
         self.encoder.text(DOWN);
         self.row = 0;
+    }
+}
+
+/// The columns of a character on which terminals without shaped text agree, as tmux is one, 0 for others: also of letters that terminals
+/// with shaped text may join.
+fn width_in_tmux(c: char) -> usize {
+    match c {
+        '\u{590}'..='\u{10ff}' if c.is_alphabetic() => c.width().unwrap_or(0),
+        _ => trusted_width(c),
     }
 }
 
