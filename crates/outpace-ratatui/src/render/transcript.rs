@@ -126,6 +126,8 @@ const RESTORE_CURSOR: &str = "\x1b8";
 pub(crate) struct TranscriptRenderer {
     encoder: Encoder,
     reflow: Reflow,
+    /// Whether rows of the screen may be moved in a terminal of that kind.
+    moves_rows: bool,
     synchronized: bool,
     /// Whether the terminal wraps lines (`DECAWM`), if that is known.
     wraps: Option<bool>,
@@ -163,6 +165,7 @@ impl TranscriptRenderer {
         Self {
             encoder: Encoder::new(false),
             reflow,
+            moves_rows: true,
             synchronized,
             wraps: None,
             width: 0,
@@ -195,6 +198,12 @@ impl TranscriptRenderer {
     /// Names the terminal's kind, before the first frame.
     pub(crate) fn set_reflow(&mut self, reflow: Reflow) {
         self.reflow = reflow;
+        self.moves_rows = true;
+    }
+
+    /// Whether rows of the screen may be moved, where the terminal's kind permits it.
+    pub(crate) fn set_moves_rows(&mut self, on: bool) {
+        self.moves_rows = on;
     }
 
     /// The bytes that add to the transcript and show this live region below it. `rows`: those of the terminal.
@@ -442,10 +451,11 @@ impl TranscriptRenderer {
     /// Whether rows of the screen can be moved. Not where the terminal's cursor may be elsewhere than at the anchor: rows that are moved at the
     /// wrong place take lines of the transcript along.
     pub(super) const fn can_move_rows(&self) -> bool {
-        matches!(
+        let permits = matches!(
             self.reflow,
             Reflow::All | Reflow::AbovePrompt | Reflow::Never
-        )
+        );
+        permits && self.moves_rows
     }
 
     /// Moves the rows below those of the open line down, so that it has so many.

@@ -1,5 +1,6 @@
 //! A transcript that grows and a live region below it, for programs that talk.
 
+use std::ffi::OsString;
 #[cfg(all(unix, not(outpace_portable)))]
 use std::io::IsTerminal;
 use std::io::{self, Write};
@@ -34,8 +35,9 @@ use crate::sys;
 /// writes. A slow terminal shows fewer live regions, and every line.
 ///
 /// A token costs its own bytes and 7 to 15 more (2 in tmux), and its line is printed once more when it is finished (not in tmux). The live
-/// region then goes down a row: alacritty, wezterm, kitty and xterm move it; in other terminals, below wide symbols, and while the size changes
-/// it is drawn again. kitty takes 35 bytes more for each line. Additions that follow one another within 4 ms (16 in tmux and xterm.js) are written together.
+/// region then goes down a row: it is moved in alacritty, wezterm and kitty where `TERM` names them, and in xterm where `COLORTERM` is not set; in
+/// other terminals, below wide symbols, and while the size changes it is drawn again. kitty takes 35 bytes more for each line. Additions that
+/// follow one another within 4 ms (16 in tmux and xterm.js) are written together.
 ///
 /// ```
 /// use outpace_ratatui::Transcript;
@@ -182,7 +184,12 @@ impl Transcript {
     fn on_terminal(file: sys::Terminal) -> io::Result<Self> {
         // Terminals that do not know synchronized output ignore it.
         let renderer = match file.is_terminal() {
-            true => TranscriptRenderer::new(reflow_by_name(), true),
+            true => {
+                let (reflow, is_sure) = kind_by_name(sys::variable);
+                let mut renderer = TranscriptRenderer::new(reflow, true);
+                renderer.set_moves_rows(is_sure);
+                renderer
+            }
             false => TranscriptRenderer::plain(),
         };
         let feed = Feed::start(renderer, Output::Terminal(file.clone()))?;
@@ -211,7 +218,8 @@ impl Transcript {
         }
     }
 
-    /// Names the terminal's treatment of lines when its width changes, where it is not known by the terminal's name. Call it first.
+    /// Names the terminal's treatment of lines when its width changes, where it is not known by the terminal's name. Call it first. Rows of the
+    /// screen are moved then where that treatment permits it.
     ///
     /// ```
     /// use outpace_ratatui::{Reflow, Transcript};
@@ -408,10 +416,12 @@ impl Drop for Transcript {
     }
 }
 
-fn reflow_by_name() -> Reflow {
-    let is = |name: &str, value: &str| sys::variable(name).is_some_and(|text| text == value);
-    let is_set = |name: &str| sys::variable(name).is_some();
-    // `TERM` before the others, which programs pass on to terminals that they start.
+/// The terminal's treatment of lines, by what it sets, and whether its rows may be moved: only where that names it beyond doubt. Programs pass
+/// their variables on to terminals that they start, of which foot and others lose lines of the scrollback when rows are moved.
+fn kind_by_name(variable: impl Fn(&str) -> Option<OsString>) -> (Reflow, bool) {
+    let is = |name: &str, value: &str| variable(name).is_some_and(|text| text == value);
+    let is_set = |name: &str| variable(name).is_some();
+    // `TERM` before the others: each terminal sets its own.
     let by_term = [
         ("foot", Reflow::AllInPlace),
         ("foot-extra", Reflow::AllInPlace),
@@ -419,17 +429,24 @@ fn reflow_by_name() -> Reflow {
         ("wezterm", Reflow::All),
         ("xterm-kitty", Reflow::AbovePrompt),
         ("linux", Reflow::Never),
+        ("tmux", Reflow::Ahead),
+        ("tmux-256color", Reflow::Ahead),
     ];
+    // Of terminals with this `TERM` xterm alone does not set `COLORTERM`.
+    let is_xterm = ["xterm", "xterm-256color"]
+        .iter()
+        .any(|term| is("TERM", term));
+    let is_xterm = is_xterm && is_set("XTERM_VERSION") && !is_set("COLORTERM");
     // Within tmux and others it is theirs that counts.
     match by_term.into_iter().find(|(name, _)| is("TERM", name)) {
-        _ if is_set("TMUX") => Reflow::Ahead,
-        _ if is_set("STY") => Reflow::AllInPlace,
-        Some((_, reflow)) => reflow,
-        None if is_set("XTERM_VERSION") => Reflow::Never,
-        None if is_set("KITTY_WINDOW_ID") => Reflow::AbovePrompt,
-        None if is("TERM_PROGRAM", "vscode") => Reflow::AboveCursor,
-        None if is("TERM_PROGRAM", "WezTerm") => Reflow::All,
-        None => Reflow::AllInPlace,
+        _ if is_set("TMUX") => (Reflow::Ahead, false),
+        _ if is_set("STY") => (Reflow::AllInPlace, false),
+        Some((_, reflow)) => (reflow, true),
+        None if is_xterm => (Reflow::Never, true),
+        None if is_set("XTERM_VERSION") => (Reflow::AllInPlace, false),
+        None if is_set("KITTY_WINDOW_ID") => (Reflow::AbovePrompt, false),
+        None if is("TERM_PROGRAM", "vscode") => (Reflow::AboveCursor, false),
+        None => (Reflow::AllInPlace, false),
     }
 }
 
@@ -508,4 +525,44 @@ fn glyphs(line: &Line<'_>, style: TheirStyle) -> Vec<Glyph> {
         }
     }
     glyphs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_moved_only_where_the_terminal_is_known_beyond_doubt() {
+        let kind = |set: &[(&str, &str)]| {
+            kind_by_name(|name| {
+                let value = set.iter().find(|(known, _)| *known == name);
+                value.map(|(_, value)| value.into())
+            })
+        };
+        let any = ("TERM", "xterm-256color");
+        let (xterm, kitty) = (("XTERM_VERSION", "XTerm(379)"), ("KITTY_WINDOW_ID", "1"));
+        let wezterm = ("TERM_PROGRAM", "WezTerm");
+        let color = ("COLORTERM", "truecolor");
+        for inherited in [
+            &[][..],
+            &[xterm],
+            &[kitty],
+            &[wezterm],
+            &[xterm, kitty, wezterm],
+        ] {
+            let with = |term| kind(&[&[("TERM", term), color], inherited].concat());
+            assert_eq!(with("foot"), (Reflow::AllInPlace, true));
+            assert_eq!(with("alacritty"), (Reflow::All, true));
+            assert_eq!(with("xterm-kitty"), (Reflow::AbovePrompt, true));
+            assert_eq!(with("tmux-256color"), (Reflow::Ahead, true));
+            assert!(!with("xterm-256color").1 && !with("screen-256color").1);
+        }
+        assert_eq!(kind(&[any, xterm]), (Reflow::Never, true));
+        assert_eq!(kind(&[any, xterm, color]), (Reflow::AllInPlace, false));
+        assert_eq!(kind(&[any, kitty, color]), (Reflow::AbovePrompt, false));
+        assert_eq!(kind(&[any, wezterm, color]), (Reflow::AllInPlace, false));
+        assert_eq!(kind(&[any, ("TMUX", "x"), xterm]), (Reflow::Ahead, false));
+        let vscode = ("TERM_PROGRAM", "vscode");
+        assert_eq!(kind(&[any, vscode, color]), (Reflow::AboveCursor, false));
+    }
 }
