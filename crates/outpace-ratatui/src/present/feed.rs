@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::shared::Shared;
 use super::{Failure, Output};
 use crate::model::{Screen, Stats};
-use crate::render::{Addition, Reflow, TranscriptRenderer};
+use crate::render::{Addition, Reflow, Symbols, TranscriptRenderer};
 use crate::sys::{self, Ending};
 
 /// A line that has not been extended for so long is printed: it may be complete.
@@ -276,12 +276,12 @@ impl Feed {
                     (
                         Addition::Extend(more),
                         Some(Addition::Open(line) | Addition::Extend(line)),
-                    ) => line.extend(more),
+                    ) => line.append(&more),
                     (Addition::Extend(more), Some(last @ Addition::Line(_))) => {
                         if let Addition::Line(mut line) =
-                            std::mem::replace(last, Addition::Line(Vec::new()))
+                            std::mem::replace(last, Addition::Line(Symbols::default()))
                         {
-                            line.extend(more);
+                            line.append(&more);
                             *last = Addition::Open(line);
                         }
                     }

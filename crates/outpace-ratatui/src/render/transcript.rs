@@ -29,10 +29,12 @@ mod cursor;
 mod last;
 mod live;
 mod plain;
+mod waiting;
 
 use cursor::Column;
 use last::{Last, after};
 use plain::Plain;
+pub(crate) use waiting::Symbols;
 
 use super::encode::Encoder;
 use super::{BEGIN_SYNCHRONIZED, END_SYNCHRONIZED, HIDE_CURSOR, MAX_SYNCHRONIZED, SHOW_CURSOR};
@@ -82,11 +84,11 @@ pub enum Reflow {
 #[derive(Clone, Debug)]
 pub(crate) enum Addition {
     /// A line of its own.
-    Line(Vec<Glyph>),
+    Line(Symbols),
     /// The beginning of a line that may grow.
-    Open(Vec<Glyph>),
+    Open(Symbols),
     /// Continues the last line.
-    Extend(Vec<Glyph>),
+    Extend(Symbols),
 }
 
 /// Shorter frames are shown whole without synchronized output.
@@ -226,16 +228,16 @@ impl TranscriptRenderer {
         }
         for addition in additions {
             match addition {
-                Addition::Line(glyphs) => {
-                    self.begin_line(glyphs);
+                Addition::Line(symbols) => {
+                    self.begin_line(&symbols.glyphs());
                     self.finish_line();
                     // Out of a single row it would leave into the scrollback, where it cannot be extended.
                     if rows > 1 {
                         self.move_to_anchor();
                     }
                 }
-                Addition::Open(glyphs) => self.begin_line(glyphs),
-                Addition::Extend(glyphs) => self.extend(glyphs, wanted.height()),
+                Addition::Open(symbols) => self.begin_line(&symbols.glyphs()),
+                Addition::Extend(symbols) => self.extend(&symbols.glyphs(), wanted.height()),
             }
         }
         let is_long = |last: &Last| last.is_open() && last.glyphs.len() > MOST_GLYPHS;

@@ -20,7 +20,7 @@ use super::options::Target;
 use super::probe::{self, LEAVE_LIMIT};
 use crate::model::{Cursor, Screen, Stats};
 use crate::present::{Feed, Output, fit};
-use crate::render::{Addition, Glyph, Reflow, TranscriptRenderer};
+use crate::render::{Addition, Glyph, Reflow, Symbols, TranscriptRenderer};
 use crate::sys;
 
 /// A transcript in the terminal's own scrollback, and a live region of a few rows below it: for chats, agents, build tools
@@ -32,7 +32,7 @@ use crate::sys;
 /// changed cells are written.
 ///
 /// A transcript never erases the scrollback, never uses the alternate screen, and never waits for the terminal: a thread of its own
-/// writes. A slow terminal shows fewer live regions, and every line.
+/// writes. A slow terminal shows fewer live regions, and every line: those that wait for it take memory, some 200 bytes and their text each.
 ///
 /// A token costs its own bytes and 7 to 15 more (2 in tmux), and its line is printed once more when it is finished (not in tmux). The live
 /// region then goes down a row: it is moved in alacritty, wezterm and kitty where `TERM` names them, and in xterm where `COLORTERM` is not set; in
@@ -259,19 +259,21 @@ impl Transcript {
     pub fn append<'a>(&mut self, text: impl Into<Text<'a>>) -> io::Result<()> {
         let text = text.into();
         let style = text.style;
+        let mut end = String::new();
         let mut lines: Vec<Addition> = text
             .lines
             .iter()
-            .map(|line| Addition::Line(glyphs(line, style)))
+            .map(|line| {
+                let glyphs = glyphs(line, style);
+                end = end_of(&glyphs);
+                Addition::Line(Symbols::from(&*glyphs))
+            })
             .collect();
         if lines.is_empty() {
-            lines.push(Addition::Line(Vec::new()));
+            lines.push(Addition::Line(Symbols::default()));
         }
         self.follow_size()?;
-        self.end = match lines.last() {
-            Some(Addition::Line(line)) => end_of(line),
-            _ => String::new(),
-        };
+        self.end = end;
         self.feed.add(lines)
     }
 
@@ -290,9 +292,10 @@ impl Transcript {
                     self.end.clear();
                 }
                 let glyphs = continued(&mut self.end, part, span.style);
+                let symbols = Symbols::from(&*glyphs);
                 match at {
-                    0 => Addition::Extend(glyphs),
-                    _ => Addition::Open(glyphs),
+                    0 => Addition::Extend(symbols),
+                    _ => Addition::Open(symbols),
                 }
             })
             .collect();
