@@ -4,7 +4,6 @@
 //! ([`Breakpoints`]), or many samples in a row find some of them.
 
 use super::breakpoints::{Breakpoints, CallSite};
-use super::exact::tracepoints;
 use super::peek;
 use super::threads::{Thread, Threads};
 use crate::platform::clock;
@@ -456,7 +455,6 @@ impl Watched {
             let before_it = self.read_counters().map_or(0, |io| io.write_calls);
             let seen = self.seen.entry(write.descriptor).or_default();
             seen.tally.sample(size, write.ends_line);
-            seen.tally.lines_within += write.lines_within;
             if write.ends_line == Some(true) {
                 seen.tally.line_end_after(before_it);
             }
@@ -467,12 +465,8 @@ impl Watched {
     /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and the place where it writes is known,
     /// else by samples in quick succession. Says how long that slowed it down.
     pub(super) fn listen(&mut self, thread: i32, part: u64) -> u64 {
-        let is_first = !std::mem::replace(&mut self.is_listened_to, true);
-        let work = is_first
-            .then(|| tracepoints::work_of(thread).ok())
-            .flatten();
+        self.is_listened_to = true;
         let before = self.threads.get_mut(thread).and_then(Thread::sampled);
-        let writes_before = self.finished_writes(thread);
         if self.writes_at.is_none() {
             self.writes_at = memory::function_write(self.process).map(CallSite::Function);
         }
@@ -512,16 +506,6 @@ impl Watched {
         }
         let is_slowed = breakpoints.is_some_and(|breakpoints| breakpoints.is_ok());
         self.count_anew();
-        let writes = self.finished_writes(thread).saturating_sub(writes_before);
-        if let Some(mut work) = work {
-            // Closing it takes a while.
-            let _ = work.disable();
-            if let (Ok(count), FEWEST_PEEKED..) = (work.read(), writes as usize) {
-                self.others.0 += count;
-                self.others.1 += writes;
-            }
-            tracepoints::aside(work);
-        }
         if ends >= FEWEST_PEEKED {
             self.peeks += 1;
             self.peeked_at = self.own().write_calls;
@@ -553,7 +537,6 @@ impl Watched {
             let written = u64::try_from(write.result).ok();
             if let Some(size) = write.asked.or(written.filter(|&written| written > 0)) {
                 seen.tally.sample(size, write.ends_line);
-                seen.tally.lines_within += write.lines_within;
             }
             ends += usize::from(write.ends_line.is_some());
             if write.ends_line == Some(true) {
@@ -561,11 +544,6 @@ impl Watched {
             }
         }
         ends
-    }
-
-    fn finished_writes(&mut self, thread: i32) -> u64 {
-        let thread = self.threads.get_mut(thread);
-        thread.map_or(0, |thread| thread.finished_writes())
     }
 
     fn mean_size(&self) -> u64 {

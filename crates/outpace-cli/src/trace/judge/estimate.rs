@@ -22,26 +22,23 @@ pub(crate) struct Cost {
     bytes: (f64, f64),
     /// The number of bytes that cost as much as the end of a line, which a terminal passes on by itself.
     line_bytes: (f64, f64),
-    /// The number of writes that take as long as another call does.
-    other_call: f64,
 }
 
 impl Cost {
     pub(crate) fn of(kind: Kind) -> Self {
-        let (call_ns, byte_ns, bytes, other_call) = match kind {
-            Kind::Null => (1_500.0, 0.0, (1e6, 1e9), 4.0),
-            Kind::Pipe => (8_000.0, 2.0, (800.0, 8_000.0), 0.8),
-            Kind::Socket => (12_000.0, 2.0, (800.0, 8_000.0), 0.8),
-            Kind::File => (8_000.0, 3.0, (400.0, 4_000.0), 1.2),
-            Kind::Terminal => (12_000.0, 60.0, (170.0, 400.0), 0.4),
-            Kind::Device | Kind::Other | Kind::Unknown => (20_000.0, 60.0, (20.0, 1e6), 1.0),
+        let (call_ns, byte_ns, bytes) = match kind {
+            Kind::Null => (1_500.0, 0.0, (1e6, 1e9)),
+            Kind::Pipe => (8_000.0, 2.0, (800.0, 8_000.0)),
+            Kind::Socket => (12_000.0, 2.0, (800.0, 8_000.0)),
+            Kind::File => (8_000.0, 3.0, (400.0, 4_000.0)),
+            Kind::Terminal => (12_000.0, 60.0, (170.0, 400.0)),
+            Kind::Device | Kind::Other | Kind::Unknown => (20_000.0, 60.0, (20.0, 1e6)),
         };
         Self {
             call_ns,
             byte_ns,
             bytes,
             line_bytes: [(0.0, 0.0), (10.0, 70.0)][usize::from(kind == Kind::Terminal)],
-            other_call,
         }
     }
 
@@ -52,15 +49,9 @@ impl Cost {
 
     /// The part of the time of a stream's writes that is left in large ones, at least and at most.
     fn left(&self, stream: &Stream) -> (f64, f64) {
-        let lines = match stream.tally.lines_in_each() {
-            Some(lines) => (lines, lines),
-            None => (f64::from(stream.buffering == Buffering::Line), 1.0),
-        };
         let size = stream.bytes as f64 / stream.calls.max(1) as f64;
-        let (least, most) = (
-            size + lines.0 * self.line_bytes.0,
-            size + lines.1 * self.line_bytes.1,
-        );
+        let lines = f64::from(stream.buffering == Buffering::Line);
+        let (least, most) = (size + lines * self.line_bytes.0, size + self.line_bytes.1);
         (least / (least + self.bytes.1), most / (most + self.bytes.0))
     }
 }
@@ -73,12 +64,10 @@ const UNIT_NS: f64 = procfs::UNIT_NS as f64;
 const READ_NS: [f64; 3] = [100.0, 200.0, 400.0];
 const READ_BYTE_NS: [f64; 3] = [0.02, 0.06, 0.3];
 const FAULT_NS: [f64; 3] = [200.0, 1000.0, 2500.0];
-/// Another call takes up to this many times as long as usual, or as short.
+/// Another call takes as long as a write, or up to this many times as long, or as short.
 const LONGER: f64 = 1.7;
-/// Where the kernel lets no interrupt in, a sample comes late: it finds this part of the time too much there. And an error that more
-/// samples do not lessen.
-const LATE: f64 = 0.02;
-const SYSTEMATIC: f64 = 0.025;
+/// An error that more samples do not lessen: where the kernel lets no interrupt in, a sample comes late.
+const SYSTEMATIC: f64 = 0.035;
 
 /// The processor time of a process from its first write on: in the calls, and its own between them.
 pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) {
@@ -102,7 +91,6 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     // One standard deviation is allowed for chance.
     let error = (part * (1.0 - part) / ticks).sqrt().hypot(SYSTEMATIC);
     let error = error.hypot(coarse_ns / total.likely.max(1.0));
-    let part = (part + LATE * f64::from(tick_ns < TICK_NS)).min(1.0);
     let of_total = |part: f64| Interval {
         low: (part - error) * total.low,
         likely: part * total.likely,
@@ -118,7 +106,7 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     let most_ns = cost.most_ns(io.write_calls, io.bytes_written);
     let in_kernel_ns = of_total(1.0 - part).independent(other_ns.taken_from(0.0));
     let in_kernel_ns = in_kernel_ns.within(0.0, most_ns.min(total.high - other_ns.low));
-    let others = process.other_calls() * cost.other_call;
+    let others = process.other_calls();
     let in_kernel_ns = Interval {
         low: in_kernel_ns.low / (1.0 + others * LONGER),
         likely: in_kernel_ns.likely / (1.0 + others),
@@ -142,15 +130,10 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
     Interval::between(read_ns, read_ns + 2.0 * more_ns + unread_ns as f64)
 }
 
-/// The usual time around calls, at most: a part of their time in the kernel (the library's way to the call and back), and of the
-/// program's own.
+/// The usual time around calls, at most: a part of their time in the kernel (the library's way to the call and back).
 const AROUND: f64 = 0.7;
-const OF_OWN: f64 = 0.9;
-/// At the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's.
+/// At the very most, as caches are cold after a call: a part of the program's own time.
 const COLD: f64 = 0.4;
-const COLDEST: f64 = 3.0;
-/// The most likely time around calls: this part of the way from the least to the usual end.
-const LIKELY: f64 = 0.4;
 
 /// The time saved when the program follows the advice for its language.
 pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
@@ -171,25 +154,21 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
             ..Interval::default()
         };
     }
-    let least = stream.language.least_around_calls(kind);
+    let least = stream.language.least_around_calls();
     let least_ns = (least * all.likely).min(least.abs() * own.low);
-    let usual_ns = (AROUND * all.likely).min(OF_OWN * own.high);
+    let usual_ns = (AROUND * all.likely).min(own.high);
     let most_ns = match stream.buffering {
         // Making pieces of lines and handing each on may be all that the program does.
         Buffering::Unbuffered => own.high,
         _ => COLD * own.likely,
     };
-    let most_ns = most_ns.min(COLDEST * all.likely).max(usual_ns);
-    let likely_ns = least_ns + LIKELY * (usual_ns - least_ns);
-    let around = Interval::of([least_ns, likely_ns, most_ns]);
-    // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
-    let waiting = stream.waiting_ns as f64;
-    let least_waiting = if stream.reader_keeps_up() { 0.3 } else { 0.0 } * waiting;
+    let around = Interval::of([least_ns, least_ns.midpoint(usual_ns), most_ns.max(usual_ns)]);
     // Larger writes may be synced more rarely, or as often.
     let syncing_ns = stream.syncing_ns as f64;
     in_kernel.independent(around)
         + Interval::between(stream.reading_ns, stream.reading_ns)
-        + Interval::between(least_waiting, waiting)
+        // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
+        + Interval::between(0.0, stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns])
 }
 

@@ -469,7 +469,6 @@ mod tests {
                     asked: Some(6),
                     result: 6,
                     ends_line: None,
-                    lines_within: 0,
                 });
             }
             let run = Recording {

@@ -51,7 +51,7 @@ const LEAST_LEFT: f64 = 0.005;
 const DISTORTED: u64 = 2;
 /// The difference between two runs of a program, in parts of its time; and in parts of its waits for a processor, as what takes
 /// that also evicts caches, delays readers and slows the other thread of a core.
-const RUN_TO_RUN: f64 = 0.045;
+const RUN_TO_RUN: f64 = 0.042;
 const CROWDED: f64 = 0.1;
 /// Threads that write less may wait for the others instead: for workers, compilers, collectors. A part of the others' time, most
 /// likely and at most.

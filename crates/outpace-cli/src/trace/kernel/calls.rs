@@ -105,8 +105,6 @@ pub(crate) struct Call {
     pub(crate) result: i64,
     /// Whether the bytes ended in a newline, where the mechanism shows it.
     pub(crate) ends_line: Option<bool>,
-    /// Other newlines in them, as far as they were seen.
-    pub(crate) lines_within: u64,
 }
 
 impl Call {
@@ -128,7 +126,6 @@ impl Call {
             asked: (kind.payload == Payload::Buffer).then_some(arguments[2]),
             result: 0,
             ends_line: None,
-            lines_within: 0,
         })
     }
 

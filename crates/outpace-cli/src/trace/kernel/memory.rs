@@ -3,7 +3,6 @@
 
 use crate::platform::mappings::Mapping;
 use crate::trace::kernel::calls::{Call, Payload};
-use memchr::memchr_iter;
 use object::{Object, ObjectSymbol, ReadCache};
 use std::fs::File;
 
@@ -41,18 +40,12 @@ pub(crate) fn begun(
         _ => None,
     };
     if let Some((at, length)) = last.filter(|last| last.1 > 0) {
-        let mut text = [0; LONGEST_TEXT];
-        let text = &mut text[..LONGEST_TEXT.min(length as usize)];
-        let shown = peek(process, at.checked_add(length - text.len() as u64)?, text);
-        let lines = memchr_iter(b'\n', text).count() as u64;
-        call.ends_line = shown.map(|()| text.ends_with(b"\n"));
-        call.lines_within = lines - u64::from(call.ends_line == Some(true));
+        let mut byte = [0];
+        let shown = peek(process, at.checked_add(length - 1)?, &mut byte);
+        call.ends_line = shown.map(|()| byte == *b"\n");
     }
     Some(call)
 }
-
-/// So much of a text's end is read.
-const LONGEST_TEXT: usize = 1024;
 
 /// Longer vectors are not followed.
 const LONGEST_VECTOR: u64 = 1024;

@@ -159,8 +159,8 @@ impl Language {
 
     /// The least cost of write calls in the program's own code, less what the remedy itself costs there, in parts of their time in
     /// the kernel.
-    pub(crate) fn least_around_calls(self, kind: Kind) -> f64 {
-        let figure = self.column(kind, 3);
+    pub(crate) fn least_around_calls(self) -> f64 {
+        let figure = self.column(Kind::Unknown, 3);
         let figure = figure.and_then(|figure| figure.parse().ok());
         figure.unwrap_or(LEAST_AROUND_CALLS)
     }
@@ -374,9 +374,8 @@ mod tests {
             assert!(figure.is_empty() || figure.parse::<f64>().is_ok(), "{name}");
         }
         let least = Language::least_around_calls;
-        assert_eq!(least(Language::C, Kind::Pipe), LEAST_AROUND_CALLS);
-        assert_eq!(least(Language::SHELL, Kind::Terminal), -0.5);
-        assert_eq!(least(Language::SHELL, Kind::File), -1.5);
+        assert_eq!(least(Language::C), LEAST_AROUND_CALLS);
+        assert_eq!(least(Language::SHELL), -1.5);
     }
 
     #[test]

@@ -45,8 +45,6 @@ pub(crate) struct CallTally {
     /// Calls whose last byte was seen, and those among them where it was a newline.
     pub(crate) tails_seen: u64,
     pub(crate) line_ends: u64,
-    /// Other newlines in those.
-    pub(crate) lines_within: u64,
     exact_sizes: BTreeMap<u64, u64>,
     /// The count of writes before the last line end that was seen, and the common divisor of the differences between such
     /// counts: 0 as long as there is none.
@@ -83,12 +81,6 @@ impl CallTally {
         self.line_ends += u64::from(ends_line == Some(true));
     }
 
-    /// Newlines in a write, if enough writes were seen.
-    pub(crate) fn lines_in_each(&self) -> Option<f64> {
-        let lines = (self.line_ends + self.lines_within) as f64;
-        (self.tails_seen >= FEWEST).then(|| lines / self.tails_seen as f64)
-    }
-
     /// Notes how many writes came before one that was seen to end a line.
     pub(crate) fn line_end_after(&mut self, writes: u64) {
         let before = self.line_end_after.replace(writes).unwrap_or(writes);
@@ -108,7 +100,6 @@ impl CallTally {
         self.partial += other.partial;
         self.tails_seen += other.tails_seen;
         self.line_ends += other.line_ends;
-        self.lines_within += other.lines_within;
         self.sizes.merge(&other.sizes);
         self.durations_ns.merge(&other.durations_ns);
         for (name, count) in &other.by_name {

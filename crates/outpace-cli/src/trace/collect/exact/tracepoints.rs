@@ -8,7 +8,7 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
 use crate::platform::procfs;
-use crate::trace::kernel::calls::{Call, SYNC_FAMILY, WRITE_FAMILY, is_work};
+use crate::trace::kernel::calls::{Call, SYNC_FAMILY, WRITE_FAMILY};
 use crate::trace::kernel::sys;
 use crate::trace::model::findings::{Mode, Recording, Unseen};
 use perf_event::data::parse::Parser;
@@ -58,20 +58,16 @@ const OPENING: [libc::c_long; 3] = [libc::SYS_openat, libc::SYS_openat2, OLDER[1
 impl Points {
     /// Finds the tracepoints and tries one on this very thread.
     pub(crate) fn find() -> io::Result<Self> {
-        let points = Self::look_up()?;
-        aside(points.enter_alone()?);
-        Ok(points)
-    }
-
-    fn look_up() -> io::Result<Self> {
-        Self::read("/sys/kernel/tracing").or_else(|_| {
+        let points = Self::read("/sys/kernel/tracing").or_else(|_| {
             // Without mounting it anywhere (Linux 5.2, privileges).
             let tracefs = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
             fsconfig_create(&tracefs)?;
             let close = FsMountFlags::FSMOUNT_CLOEXEC;
             let detached = fsmount(&tracefs, close, MountAttrFlags::empty())?;
             Self::read(&format!("/proc/self/fd/{}", detached.as_raw_fd()))
-        })
+        })?;
+        aside(points.enter_alone()?);
+        Ok(points)
     }
 
     /// Opens the one at the entry of a call for this thread alone, without records.
@@ -91,24 +87,8 @@ impl Points {
     }
 }
 
-/// Counts the calls of a thread that do work of their own.
-pub(in crate::trace::collect) fn work_of(thread: i32) -> io::Result<Counter> {
-    let others = (0..MOST_CALLS).filter(|&number| !is_work(number));
-    let others: Vec<String> = others.map(|number| format!("id!={number}")).collect();
-    let filter = CString::new(others.join("&&")).map_err(io::Error::other)?;
-    let mut event = Builder::new(Tracepoint::with_id(Points::look_up()?.enter));
-    event.include_kernel().observe_pid(thread).any_cpu();
-    let mut event = event.build()?;
-    sys::set_filter(&event, &filter)?;
-    event.enable()?;
-    Ok(event)
-}
-
-/// No system call has a higher number.
-const MOST_CALLS: i64 = 512;
-
 /// Drops a value on another thread: closing an event may take as long as thousands of calls.
-pub(in crate::trace::collect) fn aside(value: impl Send + 'static) {
+fn aside(value: impl Send + 'static) {
     std::thread::spawn(move || drop(value));
 }
 
