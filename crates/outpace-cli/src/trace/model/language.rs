@@ -19,10 +19,10 @@ pub(crate) struct Language(&'static str);
 
 const LANGUAGES: &str = include_str!("languages.txt");
 
-fn rows() -> impl Iterator<Item = [&'static str; 5]> {
+fn rows() -> impl Iterator<Item = [&'static str; 6]> {
     let lines = LANGUAGES.lines().filter(|line| !line.starts_with("//"));
     lines.filter_map(|line| {
-        let columns: Vec<&str> = line.splitn(5, '|').map(str::trim).collect();
+        let columns: Vec<&str> = line.splitn(6, '|').map(str::trim).collect();
         columns.try_into().ok()
     })
 }
@@ -34,12 +34,14 @@ impl Default for Language {
 }
 
 impl Language {
+    #[cfg(test)]
     pub(crate) const RUST: Self = Self("Rust");
     /// C that prints by the shared C library's stdio and leaves its buffers as they are.
     pub(crate) const C: Self = Self("C");
     /// The same, installed with the system: its user does not change it.
     pub(crate) const INSTALLED_C: Self = Self("C, installed");
     pub(crate) const PYTHON: Self = Self("Python");
+    #[cfg(test)]
     pub(crate) const GO: Self = Self("Go");
     pub(crate) const NODE: Self = Self("Node.js");
     pub(crate) const SHELL: Self = Self("shell");
@@ -84,7 +86,7 @@ impl Language {
 
     fn of_interpreter(name: &str, arguments: &[String]) -> Option<Self> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        let runs_it = |row: &[&str; 5]| {
+        let runs_it = |row: &[&str; 6]| {
             let option = row[0].split_once(" with ").map(|parts| parts.1);
             row[1].split_ascii_whitespace().any(|name| name == stem)
                 && option.is_none_or(|option| has_option(arguments, option))
@@ -105,22 +107,21 @@ impl Language {
         // Reads only the requested parts: a program may be large, and its table of sections is at its end.
         let cache = ReadCache::new(File::open(executable).ok()?);
         let file = object::File::parse(&cache).ok()?;
-        let has = |section: &str| file.section_by_name(section).is_some();
-        if has(".go.buildinfo") || has(".note.go.buildid") {
-            return Some(Self::GO);
-        }
         let contents = |section: &str| {
             let section = file.section_by_name(section);
             section
                 .and_then(|section| section.data().ok())
                 .unwrap_or_default()
         };
-        let is_marked = |(_, sections, marks): &&(_, &str, &str)| {
-            let mut texts = sections.split(' ').map(contents);
-            texts.any(|text| marks.split('|').any(|mark| contains(text, mark)))
+        let is_marked = |row: &[&str; 6]| {
+            let mut marks = row[2].split("; ").filter_map(|mark| mark.split_once(' '));
+            marks.any(|(section, texts)| {
+                let section = contents(section);
+                texts.split(',').any(|text| contains(section, text))
+            })
         };
-        if let Some(&(language, ..)) = MARKS.iter().find(is_marked) {
-            return Some(language);
+        if let Some(row) = rows().find(is_marked) {
+            return Some(Self(row[0]));
         }
         // Not as texts in the table of strings, where a name may be the end of another.
         let named: HashSet<_> = file.dynamic_symbols().flat_map(|one| one.name()).collect();
@@ -149,7 +150,7 @@ impl Language {
     /// Whether the language's own printing makes one call for every print whatever the destination,
     /// so that writes that end lines are messages and no line buffer is at work.
     pub(crate) fn prints_unbuffered(self) -> bool {
-        self.column(Kind::Unknown, 2).is_some()
+        self.column(Kind::Unknown, 3).is_some()
     }
 
     /// Whether the option that makes writes small makes reads small, too.
@@ -160,7 +161,7 @@ impl Language {
     /// The least cost of write calls in the program's own code, less what the remedy itself costs there, in parts of their time in
     /// the kernel.
     pub(crate) fn least_around_calls(self) -> f64 {
-        let figure = self.column(Kind::Unknown, 3);
+        let figure = self.column(Kind::Unknown, 4);
         let figure = figure.and_then(|figure| figure.parse().ok());
         figure.unwrap_or(LEAST_AROUND_CALLS)
     }
@@ -171,7 +172,7 @@ impl Language {
         // `stdbuf` cannot change explicit flushes.
         let is_flushed = self.name() == "C" && buffering == Buffering::Unbuffered;
         let kind = if is_flushed { Kind::Unknown } else { kind };
-        let mut remedy = self.column(kind, 4)?;
+        let mut remedy = self.column(kind, 5)?;
         if let Buffering::Block { .. } = buffering {
             // Its buffer has been asked for already.
             remedy = remedy.rsplit("; or ").next()?;
@@ -186,28 +187,6 @@ impl Language {
 
 /// Where the table has no other figure.
 const LEAST_AROUND_CALLS: f64 = 0.1;
-
-/// What compilers leave in a program: the language, the sections of the file, the texts in one of those.
-const MARKS: [(Language, &str, &str); 14] = [
-    (Language::RUST, ".comment", "rustc version"),
-    (Language::RUST, ".rodata", "/rustc/"),
-    (Language("Zig"), ".comment", "zig "),
-    // The variable with the runtime's options.
-    (Language("Zig"), ".rodata .data", "ZIG_PROGRESS"),
-    (Language("OCaml"), ".rodata .data", "OCAMLRUNPARAM"),
-    (Language("Haskell"), ".rodata .data", "GHCRTS"),
-    (Language("Nim"), ".rodata .data", "fatal.nim"),
-    (Language("D"), ".dynstr", "libgphobos|libphobos"),
-    (Language("D"), ".strtab", "_D4core"),
-    // Crystal calls `write` itself; Vala is compiled to C, but is not written in it.
-    (Language::UNRECOGNISED, ".rodata", "CRYSTAL_"),
-    (Language::UNRECOGNISED, ".strtab", "_vala_"),
-    // The file that starts a .NET program looks for hostfxr.
-    (Language(".NET"), ".rodata", "hostfxr"),
-    (Language::UNRECOGNISED, ".rodata", "DOTNET_"),
-    // A program with an interpreter's library prints as the interpreter does.
-    (Language::UNRECOGNISED, ".dynstr", EMBEDDED),
-];
 
 /// Whether a program has an option among its arguments: alone, or as one of several letters.
 fn has_option(arguments: &[String], option: &str) -> bool {
@@ -244,8 +223,6 @@ fn python(process: i32) -> Language {
         Language::PYTHON
     }
 }
-
-const EMBEDDED: &str = "libpython|libperl|libruby|liblua|libphp|libtcl|libguile|libR.|libjvm";
 
 /// The fewest functions that interpreters and virtual machines export: Mono 1,300, Racket 670, SBCL 450, Lua 150; other
 /// programs hardly export any: gdb 39, grep 6, tmux 0.
@@ -370,7 +347,7 @@ mod tests {
         let lines = LANGUAGES.lines();
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
         assert_eq!(lines.count(), rows().count());
-        for [name, _, _, figure, _] in rows() {
+        for [name, _, _, _, figure, _] in rows() {
             assert!(figure.is_empty() || figure.parse::<f64>().is_ok(), "{name}");
         }
         let least = Language::least_around_calls;
