@@ -54,98 +54,75 @@ const KEY: i16 = -16;
 const VALUE: i16 = -32;
 const VECTOR: i16 = -48;
 
-/// An instruction, its offset a label until [`assemble`] knows where that is; or a label.
-#[derive(Clone, Copy)]
-enum AsmLine {
-    Step(u64),
-    Jump(u64, u8),
-    Label(u8),
+const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> u64 {
+    code as u64
+        | (to as u64) << 8
+        | (from as u64) << 12
+        | (offset as u16 as u64) << 16
+        | (number as u32 as u64) << 32
 }
 
-const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> AsmLine {
-    AsmLine::Step(
-        code as u64
-            | (to as u64) << 8
-            | (from as u64) << 12
-            | (offset as u16 as u64) << 16
-            | (number as u32 as u64) << 32,
-    )
+/// Runs these steps only if the comparison of the register with the number, by which they are jumped over, fails.
+fn unless((code, register, number): (u8, u8, i32), steps: &[u64]) -> Vec<u64> {
+    let jump = step(code, register, 0, steps.len() as i16, number);
+    [&[jump], steps].concat()
 }
 
-/// Goes to a label where the register compares so with the number.
-const fn jump(code: u8, register: u8, number: i32, label: u8) -> AsmLine {
-    match step(code, register, 0, 0, number) {
-        AsmLine::Step(step) => AsmLine::Jump(step, label),
-        other => other,
-    }
-}
+/// The record goes on to its recipients.
+const END: [u64; 2] = [step(MOVE_NUMBER, 0, 0, 0, 1), step(EXIT, 0, 0, 0, 0)];
 
-fn assemble(lines: &[AsmLine]) -> Vec<u64> {
-    let is_step = |line: &&AsmLine| !matches!(line, AsmLine::Label(_));
-    let address_of = |wanted: u8| {
-        let until = |line: &&AsmLine| !matches!(line, AsmLine::Label(label) if *label == wanted);
-        lines.iter().take_while(until).filter(is_step).count()
-    };
-    let steps = lines.iter().filter(is_step).enumerate();
-    let encoded = steps.map(|(at, line)| match *line {
-        AsmLine::Step(step) => step,
-        AsmLine::Jump(step, label) => step | ((address_of(label) - at - 1) << 16) as u64,
-        AsmLine::Label(_) => unreachable!("labels are left out"),
-    });
-    encoded.collect()
-}
-
+/// Of a buffer at r8, of length r7, the last byte counts.
 fn program(map: i32) -> Vec<u64> {
-    use AsmLine::{Label, Step};
-    const DONE: u8 = 0;
-    const BUFFER: u8 = 1;
-    const ENTRY: u8 = 2;
-    let load_map = [step(LOAD_MAP, 1, PSEUDO_MAP, 0, map), Step(0)];
-    let at = |register, offset: i16| {
+    let end_unless = |comparison| unless(comparison, &END);
+    let local = |register, offset: i16| {
         let add = step(ADD_NUMBER, register, 0, 0, offset.into());
         [step(MOVE, register, FRAME, 0, 0), add]
     };
     // Reads memory of the program; it is over if that cannot be read.
-    let read_user = [
-        step(CALL, 0, 0, 0, READ_USER),
-        jump(IF_NOT_EQUAL, 0, 0, DONE),
-    ];
-    // The entry of the vector at r8 that is `from_end` before its end (of r7 entries), into VECTOR; its length into r3.
+    let read_user = |to: i16, length: i32| {
+        let call = [
+            step(MOVE_NUMBER, 2, 0, 0, length),
+            step(CALL, 0, 0, 0, READ_USER),
+        ];
+        [&local(1, to)[..], &call, &end_unless((IF_EQUAL, 0, 0))].concat()
+    };
+    // Of the vector at r8, of r7 entries, the one that is `from_end` before its end, as a buffer.
     let entry = |from_end: i32| {
         let address = [
             step(MOVE, 3, 7, 0, 0),
             step(ADD_NUMBER, 3, 0, 0, -from_end),
             step(SHIFT_LEFT, 3, 0, 0, 4),
             step(ADD, 3, 8, 0, 0),
-            step(MOVE_NUMBER, 2, 0, 0, 16),
         ];
-        let length = [step(LOAD_64, 3, FRAME, VECTOR + 8, 0)];
-        [&address[..], &at(1, VECTOR), &read_user, &length].concat()
+        [&address[..], &read_user(VECTOR, 16)].concat()
     };
+    let buffer = [
+        step(LOAD_64, 8, FRAME, VECTOR, 0),
+        step(LOAD_64, 7, FRAME, VECTOR + 8, 0),
+    ];
+    let length = step(LOAD_64, 3, FRAME, VECTOR + 8, 0);
+    // The last entry of a vector may be empty; two empty ones are not usual.
+    let if_empty = [&end_unless((IF_NOT_EQUAL, 7, 1))[..], &entry(2)].concat();
+    let vector = [
+        &end_unless((IF_EQUAL, 1, libc::SYS_writev as i32))[..],
+        &entry(1),
+        &[length],
+        &unless((IF_NOT_EQUAL, 3, 0), &if_empty),
+        &buffer,
+    ]
+    .concat();
     let begin = [
         step(MOVE, CONTEXT, 1, 0, 0),
         step(STORE_64_NUMBER, FRAME, 0, VALUE, 0),
         step(STORE_64_NUMBER, FRAME, 0, VALUE + 8, 0),
         step(LOAD_64, 8, CONTEXT, ADDRESS_AT, 0),
         step(LOAD_64, 7, CONTEXT, LENGTH_AT, 0),
-        jump(IF_EQUAL, 7, 0, DONE),
         step(LOAD_64, 1, CONTEXT, NUMBER_AT, 0),
-        jump(IF_EQUAL, 1, libc::SYS_write as i32, BUFFER),
-        jump(IF_NOT_EQUAL, 1, libc::SYS_writev as i32, DONE),
     ];
-    // The last entry of a vector may be empty; two empty ones are not usual.
-    let if_empty = [jump(IF_NOT_EQUAL, 3, 0, ENTRY), jump(IF_EQUAL, 7, 1, DONE)];
-    // byte = last of the buffer at r8, of length r7
     let last = [
-        jump(IF_EQUAL, 3, 0, DONE),
-        Label(ENTRY),
-        step(MOVE, 7, 3, 0, 0),
-        step(LOAD_64, 8, FRAME, VECTOR, 0),
-        Label(BUFFER),
         step(MOVE, 3, 8, 0, 0),
         step(ADD, 3, 7, 0, 0),
         step(ADD_NUMBER, 3, 0, 0, -1),
-        step(MOVE_NUMBER, 2, 0, 0, 1),
     ];
     // key = process, descriptor
     let key = [
@@ -156,28 +133,38 @@ fn program(map: i32) -> Vec<u64> {
         step(LOAD_64, 7, CONTEXT, DESCRIPTOR_AT, 0),
         step(STORE_32, FRAME, 7, KEY + 4, 0),
     ];
+    let in_map = [step(LOAD_MAP, 1, PSEUDO_MAP, 0, map), 0];
     let update = [
         step(MOVE_NUMBER, 4, 0, 0, NO_EXIST),
         step(CALL, 0, 0, 0, MAP_UPDATE),
     ];
     // value[0] += 1; value[1] += byte is a newline
     let count = [
-        step(CALL, 0, 0, 0, MAP_LOOKUP),
-        jump(IF_EQUAL, 0, 0, DONE),
         step(MOVE_NUMBER, 1, 0, 0, 1),
         step(ATOMIC_ADD_64, 0, 1, 0, 0),
-        jump(IF_NOT_EQUAL, 8, i32::from(b'\n'), DONE),
-        step(ATOMIC_ADD_64, 0, 1, 8, 0),
-        Label(DONE),
-        // The record goes on to its recipients.
-        step(MOVE_NUMBER, 0, 0, 0, 1),
-        step(EXIT, 0, 0, 0, 0),
     ];
-    let vector = [&entry(1)[..], &if_empty, &entry(2)].concat();
-    let byte = [&last[..], &at(1, BYTE), &read_user, &key].concat();
-    let there = [&load_map[..], &at(2, KEY), &at(3, VALUE), &update].concat();
-    let counted = [&load_map[..], &at(2, KEY), &count].concat();
-    assemble(&[&begin[..], &vector, &byte, &there, &counted].concat())
+    let end_of_line = [step(ATOMIC_ADD_64, 0, 1, 8, 0)];
+    [
+        &begin[..],
+        &end_unless((IF_NOT_EQUAL, 7, 0)),
+        &unless((IF_EQUAL, 1, libc::SYS_write as i32), &vector),
+        &end_unless((IF_NOT_EQUAL, 7, 0)),
+        &last,
+        &read_user(BYTE, 1),
+        &key,
+        &in_map,
+        &local(2, KEY),
+        &local(3, VALUE),
+        &update,
+        &in_map,
+        &local(2, KEY),
+        &[step(CALL, 0, 0, 0, MAP_LOOKUP)],
+        &end_unless((IF_NOT_EQUAL, 0, 0)),
+        &count,
+        &unless((IF_NOT_EQUAL, 8, i32::from(b'\n')), &end_of_line),
+        &END,
+    ]
+    .concat()
 }
 
 impl Tails {
@@ -205,16 +192,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jumps_lead_to_their_labels() {
-        let lines = [
-            jump(IF_EQUAL, 7, 0, 1),
-            step(MOVE_NUMBER, 0, 0, 0, 7),
-            AsmLine::Label(1),
-            step(EXIT, 0, 0, 0, 0),
-        ];
-        let program = assemble(&lines);
-        assert_eq!(program.len(), 3);
-        assert_eq!((program[0] >> 16) as u16, 1, "one instruction is skipped");
+    fn a_comparison_that_holds_skips_its_steps_and_no_more() {
+        let steps = unless((IF_EQUAL, 7, 0), &END);
+        assert_eq!(steps[1..], END);
+        assert_eq!((steps[0] >> 16) as u16, END.len() as u16);
     }
 
     #[test]
