@@ -76,7 +76,7 @@ pub(super) struct Thread {
     samples: Option<Samples>,
     is_sampled: bool,
     /// What of this it took while it was slowed down.
-    pub(super) slowed: Processor,
+    slowed: Processor,
     /// Before it was watched, perhaps as another program; and when last read.
     before: Reading,
     now: Reading,
@@ -289,12 +289,6 @@ impl Threads {
     /// The sum over those that have written.
     pub(crate) fn writers(&self) -> Reading {
         self.sum(|_, own| own.io.write_calls > 0)
-    }
-
-    /// What they took while they were slowed down.
-    pub(crate) fn slowed(&self) -> Processor {
-        let slowed = self.threads.values().map(|thread| thread.slowed);
-        slowed.fold(Processor::default(), Processor::plus)
     }
 
     /// The time between two samples that say which part of their time those that have written are in the program.

@@ -237,21 +237,8 @@ impl Watched {
 
     /// The processor time of its threads that write, while it was watched, without that of stops at its calls.
     pub(crate) fn processor(&self) -> Processor {
-        // In `stat` it is rounded to hundredths of a second.
-        let writers = self.threads.writers().processor;
-        let mut with_stops = self.reaped_alone().unwrap_or(writers);
-        if self.tick_ns() < procfs::TICK_NS {
-            (with_stops.user_ns, with_stops.system_ns) = (writers.user_ns, writers.system_ns);
-        }
-        with_stops.faults = writers.faults;
+        let with_stops = self.threads.writers().processor;
         with_stops.since(Processor::of(0, self.stops_ns))
-    }
-
-    /// The processor time of a process with one thread, known since it was reaped.
-    fn reaped_alone(&self) -> Option<Processor> {
-        let reaped = self.reaped.filter(|_| self.threads.is_one())?;
-        let slowed = self.threads.slowed();
-        Some(reaped.since(self.stat_before.processor).since(slowed))
     }
 
     /// How many of its writes are in no reading of processor time, and how much of that is not, at most: that of threads which ended
@@ -259,9 +246,7 @@ impl Watched {
     pub(crate) fn unread(&self) -> (u64, u64) {
         let read = self.threads.writers().io.write_calls;
         let calls = self.own().write_calls.saturating_sub(read);
-        if self.reaped_alone().is_some() {
-            (0, 0)
-        } else if calls > read && !self.threads.is_one() {
+        if calls > read && !self.threads.is_one() {
             // Too few were read to tell of the others: the whole process's time does.
             let whole = self.reaped.unwrap_or(self.stat.processor);
             let rounded_ns = 2 * procfs::UNIT_NS * u64::from(self.reaped.is_none());
@@ -273,6 +258,8 @@ impl Watched {
         } else if self.tick_ns() < procfs::TICK_NS {
             // Samples go on to a thread's end.
             (calls.saturating_sub(self.last_moments.write_calls), 0)
+        } else if self.stat.has_ended && self.threads.is_one() {
+            (0, 0)
         } else {
             (calls, procfs::TICK_NS)
         }
@@ -296,11 +283,6 @@ impl Watched {
     /// How often it was sampled which part of that time was in the program.
     pub(crate) fn tick_ns(&self) -> u64 {
         self.threads.tick_ns()
-    }
-
-    /// Whether the parts of that time are known in hundredths of a second only.
-    pub(crate) fn is_rounded(&self) -> bool {
-        self.reaped_alone().is_none()
     }
 
     /// Other calls that do work, for each write.

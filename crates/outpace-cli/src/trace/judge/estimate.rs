@@ -82,7 +82,7 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     let tick_ns = process.tick_ns() as f64;
     // The kernel tells its own parts in coarse units only.
     let start_ns = processor.total_ns as f64 - read_ns;
-    let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0 * f64::from(process.is_rounded());
+    let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0;
     let coarse_ns = coarse_ns * f64::from(tick_ns == TICK_NS);
     let written = processor.since(start);
     // Adds one tick to each: few ticks prove little.
