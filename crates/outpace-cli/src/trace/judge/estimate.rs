@@ -38,7 +38,7 @@ impl Cost {
             call_ns,
             byte_ns,
             bytes,
-            line_bytes: [(0.0, 0.0), (10.0, 70.0)][usize::from(kind == Kind::Terminal)],
+            line_bytes: [(0.0, 0.0), (10.0, 80.0)][usize::from(kind == Kind::Terminal)],
         }
     }
 
@@ -130,8 +130,10 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
     Interval::between(read_ns, read_ns + 2.0 * more_ns + unread_ns as f64)
 }
 
-/// The usual time around calls, at most: a part of their time in the kernel (the library's way to the call and back).
+/// The usual time around calls, at most: a part of their time in the kernel (the library's way to the call and back), and of the
+/// program's own.
 const AROUND: f64 = 0.7;
+const OF_OWN: f64 = 0.9;
 /// At the very most, as caches are cold after a call: a part of the program's own time.
 const COLD: f64 = 0.4;
 
@@ -156,7 +158,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     }
     let least = stream.language.least_around_calls();
     let least_ns = (least * all.likely).min(least.abs() * own.low);
-    let usual_ns = (AROUND * all.likely).min(own.high);
+    let usual_ns = (AROUND * all.likely).min(OF_OWN * own.high);
     let most_ns = match stream.buffering {
         // Making pieces of lines and handing each on may be all that the program does.
         Buffering::Unbuffered => own.high,
