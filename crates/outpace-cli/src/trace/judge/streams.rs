@@ -96,17 +96,20 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     let is_main = |descriptor: i32| {
         main == Some(descriptor) || (descriptors == Descriptors::Both && descriptor == 2)
     };
-    let mut stream = Stream {
+    let of_program = Stream {
         program: Rc::clone(&process.program),
         language: process.language,
         processes: 1,
+        ..Stream::default()
+    };
+    let mut stream = Stream {
         descriptors,
         target,
         calls: io.write_calls,
         bytes: io.bytes_written,
         waiting_ns,
         reading_ns: estimate::reading_ns(process),
-        ..Stream::default()
+        ..of_program.clone()
     };
     let mut others = Vec::new();
     for (&descriptor, seen) in &process.seen {
@@ -118,18 +121,16 @@ fn of_process(process: &Watched) -> Vec<Stream> {
             // A thread waited for another stream, too: its time is known, its calls are not.
             let others_ns = part(seen.waiting_ns);
             stream.waiting_ns = stream.waiting_ns.saturating_sub(others_ns);
-            if others_ns > 0 && others_ns * 20 >= waiting_ns && is_stream(descriptor, other) {
-                others.push(Stream {
-                    program: Rc::clone(&process.program),
-                    language: process.language,
-                    processes: 1,
-                    descriptors: Descriptors::One(descriptor),
-                    target: other.clone(),
-                    tally: seen.tally.clone(),
-                    waiting_ns: others_ns,
-                    overlapped_ns: part(seen.overlapped_ns),
-                    ..Stream::default()
-                });
+            let other = Stream {
+                descriptors: Descriptors::One(descriptor),
+                target: other.clone(),
+                tally: seen.tally.clone(),
+                waiting_ns: others_ns,
+                overlapped_ns: part(seen.overlapped_ns),
+                ..of_program.clone()
+            };
+            if others_ns > 0 && others_ns * 20 >= waiting_ns && is_output(&other) {
+                others.push(other);
             }
         }
     }
@@ -140,8 +141,8 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     others
 }
 
-fn is_stream(descriptor: i32, target: &Target) -> bool {
-    (0..=2).contains(&descriptor) || target.kind == Kind::Terminal
+fn is_output(stream: &Stream) -> bool {
+    matches!(stream.descriptors, Descriptors::One(0..=2)) || stream.target.kind == Kind::Terminal
 }
 
 /// The fewest samples that show which descriptor is written to, or how.
@@ -245,36 +246,31 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
     let mut streams = Vec::new();
     let mut elsewhere = Elsewhere::default();
     for entry in entries {
-        if !is_stream(entry.descriptor, &entry.target) {
-            elsewhere.calls += entry.tally.calls;
-            elsewhere.bytes += entry.tally.bytes;
-            elsewhere.writing_ns += entry.tally.durations_ns.sum();
+        let (calls, bytes) = (entry.stream.tally.calls, entry.stream.tally.bytes);
+        if !is_output(&entry.stream) {
+            elsewhere.calls += calls;
+            elsewhere.bytes += bytes;
+            elsewhere.writing_ns += entry.stream.tally.durations_ns.sum();
             continue;
         }
-        let readers = entry.target.readers();
+        let readers = entry.stream.target.readers();
         let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
         let waiting_ns = waiting_ns(&entry, &readers, run);
-        let in_kernel_ns = in_kernel_ns(&entry, run);
         // The first thread of a process has its number.
         let are_first = entry.threads.is_subset(&processes);
         streams.push(Stream {
             overlapped_ns: waiting_ns * u64::from(!are_first),
-            buffering: in_language(entry.tally.buffering(), entry.language),
+            buffering: in_language(entry.stream.tally.buffering(), entry.stream.language),
             readers,
             processes: processes.len(),
-            calls: entry.tally.calls,
-            bytes: entry.tally.bytes,
+            calls,
+            bytes,
             own_ns: Interval::between(0.0, run.user_ns as f64),
-            in_kernel_ns,
+            in_kernel_ns: in_kernel_ns(&entry, run),
             waiting_ns,
-            reading_ns: 0.0,
             // Both are of one sleep.
-            syncing_ns: asleep_ns(&entry, waiting_ns + entry.syncing_ns, run) - waiting_ns,
-            tally: entry.tally,
-            program: entry.program,
-            language: entry.language,
-            descriptors: Descriptors::One(entry.descriptor),
-            target: (*entry.target).clone(),
+            syncing_ns: asleep_ns(&entry, waiting_ns + entry.stream.syncing_ns, run) - waiting_ns,
+            ..entry.stream
         });
     }
     (streams, elsewhere)
@@ -282,9 +278,9 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
 
 /// The time in long calls beyond that of a call that has not slept.
 fn long_ns(entry: &LedgerEntry, run: &Recording) -> u64 {
-    let tally = &entry.tally;
+    let tally = &entry.stream.tally;
     let shortest_ns = [WAIT_NS, STOPPED_WAIT_NS][usize::from(run.mode == Mode::Ptrace)];
-    let all_ns = Cost::of(entry.target.kind).most_ns(tally.calls, tally.bytes);
+    let all_ns = Cost::of(entry.stream.target.kind).most_ns(tally.calls, tally.bytes);
     let most_ns = run.inside_ns + all_ns / tally.calls.max(1) as f64;
     tally.durations_ns.excess(shortest_ns, most_ns as u64)
 }
@@ -301,20 +297,21 @@ fn is_of_root(entry: &LedgerEntry, run: &Recording) -> bool {
 
 fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -> u64 {
     // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
-    let is_unseen = entry.target.kind == Kind::Unknown && !is_of_root(entry, run);
-    let is_no_wait = is_unseen || is_no_wait(&entry.target, readers, entry.is_read_within, run);
+    let is_unseen = entry.stream.target.kind == Kind::Unknown && !is_of_root(entry, run);
+    let is_no_wait =
+        is_unseen || is_no_wait(&entry.stream.target, readers, entry.is_read_within, run);
     u64::from(!is_no_wait) * asleep_ns(entry, long_ns(entry, run), run)
 }
 
 fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
-    let (calls, bytes) = (entry.tally.calls, entry.tally.bytes);
-    let most_ns = Cost::of(entry.target.kind).most_ns(calls, bytes);
-    let measured_ns = (entry.tally.durations_ns.sum() - long_ns(entry, run)) as f64;
+    let (tally, kind) = (&entry.stream.tally, entry.stream.target.kind);
+    let most_ns = Cost::of(kind).most_ns(tally.calls, tally.bytes);
+    let measured_ns = (tally.durations_ns.sum() - long_ns(entry, run)) as f64;
     if run.mode == Mode::Ptrace {
         // Stopping a thread takes longer than most writes.
         return Interval::between(0.0, measured_ns.min(most_ns));
     }
-    let inside_ns = calls as f64 * run.inside_ns;
+    let inside_ns = tally.calls as f64 * run.inside_ns;
     let without = |part: f64| measured_ns - part * inside_ns;
     Interval::of([INSIDE.1, 1.0, INSIDE.0].map(without)).within(0.0, measured_ns)
 }

@@ -2,9 +2,8 @@
 
 use crate::platform::procfs;
 use crate::trace::kernel::calls::Call;
-use crate::trace::model::findings::Unseen;
+use crate::trace::model::findings::{Descriptors, Stream, Unseen};
 use crate::trace::model::language::Language;
-use crate::trace::model::tally::CallTally;
 use crate::trace::model::target::{Kind, Target};
 use crate::trace::model::timeline::Timeline;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -24,18 +23,13 @@ struct TracedProcess {
 /// The calls of one stream: of the same descriptor of the same program, on the same destination.
 #[derive(Default)]
 pub(crate) struct LedgerEntry {
-    pub(crate) program: Rc<str>,
-    pub(crate) language: Language,
-    pub(crate) descriptor: i32,
-    pub(crate) target: Rc<Target>,
+    /// With its calls, and the time in fsync(2).
+    pub(crate) stream: Stream,
     pub(crate) threads: BTreeSet<i32>,
     /// A pipe that another process of those traced has as its input.
     pub(crate) is_read_within: bool,
     /// The processes with the descriptors that they used for it.
     pub(crate) used: BTreeSet<(i32, i32)>,
-    pub(crate) tally: CallTally,
-    /// The time until a device had what was written (fsync(2)).
-    pub(crate) syncing_ns: u64,
 }
 
 type StreamKey = (Rc<str>, i32, (u64, u64));
@@ -172,16 +166,19 @@ impl Ledger {
         let process = &self.processes[&call.process];
         let key = (Rc::clone(&process.program), descriptor, target.identity);
         let entry = self.entries.entry(key).or_insert_with(|| LedgerEntry {
-            program: Rc::clone(&process.program),
-            language: process.language,
-            descriptor,
-            target,
+            stream: Stream {
+                program: Rc::clone(&process.program),
+                language: process.language,
+                descriptors: Descriptors::One(descriptor),
+                target: (*target).clone(),
+                ..Stream::default()
+            },
             ..LedgerEntry::default()
         });
         entry.threads.insert(call.thread);
         entry.used.insert((call.process, call.descriptor));
-        entry.tally.add(call);
-        self.timeline.call(call, descriptor, &entry.program);
+        entry.stream.tally.add(call);
+        self.timeline.call(call, descriptor, &entry.stream.program);
     }
 
     /// The stream that a call writes to: another descriptor of the same file as stdout or stderr stands
@@ -201,8 +198,8 @@ impl Ledger {
         let stream = self.stream_of(process, descriptor, &target);
         let program = Rc::clone(&self.process(process).program);
         let entry = self.entries.get_mut(&(program, stream, target.identity));
-        if let Some(entry) = entry.filter(|entry| !entry.target.is_memory()) {
-            entry.syncing_ns += took_ns;
+        if let Some(entry) = entry.filter(|entry| !entry.stream.target.is_memory()) {
+            entry.stream.syncing_ns += took_ns;
         }
     }
 
@@ -211,8 +208,8 @@ impl Ledger {
         for entry in self.entries.values_mut() {
             for &(process, descriptor) in &entry.used {
                 let (seen, line_ends) = of(process, descriptor).unwrap_or_default();
-                entry.tally.tails_seen += seen;
-                entry.tally.line_ends += line_ends;
+                entry.stream.tally.tails_seen += seen;
+                entry.stream.tally.line_ends += line_ends;
             }
         }
     }
@@ -224,8 +221,8 @@ impl Ledger {
             .filter_map(|process| Some(process.descriptors.get(&0)?.identity))
             .collect();
         for entry in self.entries.values_mut() {
-            entry.is_read_within =
-                entry.target.kind == Kind::Pipe && inputs.contains(&entry.target.identity);
+            let target = &entry.stream.target;
+            entry.is_read_within = target.kind == Kind::Pipe && inputs.contains(&target.identity);
         }
         (self.entries.into_values().collect(), self.timeline)
     }

@@ -464,7 +464,7 @@ fn call_ns(points: Points) -> io::Result<[f64; 2]> {
     Reader::default().drain(&mut rings, &mut ledger, u64::MAX);
     aside(rings);
     let (entries, _) = ledger.into_entries();
-    let typical = |entry: &LedgerEntry| entry.tally.durations_ns.typical_at(0.5);
+    let typical = |entry: &LedgerEntry| entry.stream.tally.durations_ns.typical_at(0.5);
     let measured_ns = entries.iter().map(typical).max().unwrap_or(0) as f64;
     Ok([measured_ns, watched_ns].map(|ns| SLOWER * (ns - alone_ns).max(0.0)))
 }
