@@ -11,11 +11,9 @@ use crate::platform::procfs;
 use crate::trace::kernel::calls::{Call, SYNC_FAMILY, WRITE_FAMILY};
 use crate::trace::kernel::sys;
 use crate::trace::model::findings::{Mode, Recording, Unseen};
-use perf_event::data::parse::Parser;
-use perf_event::data::{self, RecordMetadata, Visitor};
 use perf_event::events::Tracepoint;
-use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
-use perf_event_open_sys::bindings::{PERF_RECORD_MISC_COMM_EXEC, perf_event_header};
+use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler, data};
+use perf_event_open_sys::bindings::PERF_RECORD_MISC_COMM_EXEC as COMM_EXEC;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -127,7 +125,7 @@ impl Rings {
             tails: None,
         };
         for processor in online_processors()? {
-            let mut ring_of: Option<usize> = None;
+            let mut ring: Option<Sampler> = None;
             for &thread in threads {
                 for tracepoint in [points.enter, points.exit] {
                     let is_enter = tracepoint == points.enter;
@@ -144,19 +142,19 @@ impl Rings {
                         .mmap2(is_enter)
                         .comm(is_enter)
                         .comm_exec(is_enter);
-                    let Some(index) = ring_of else {
-                        let ring = with_ring(&event)?;
-                        sys::set_filter(&ring, &filter)?;
-                        ring_of = Some(rings.rings.len());
-                        rings.rings.push(ring);
-                        continue;
-                    };
-                    let event = event.build()?;
-                    sys::set_filter(&event, &filter)?;
-                    sys::send_to(&event, &rings.rings[index])?;
-                    rings.others.push(event);
+                    if let Some(ring) = &ring {
+                        let event = event.build()?;
+                        sys::set_filter(&event, &filter)?;
+                        sys::send_to(&event, ring)?;
+                        rings.others.push(event);
+                    } else {
+                        let first = with_ring(&event)?;
+                        sys::set_filter(&first, &filter)?;
+                        ring = Some(first);
+                    }
                 }
             }
+            rings.rings.extend(ring);
         }
         if !launched {
             let of_rings = rings.rings.iter_mut().map(Sampler::as_counter_mut);
@@ -183,10 +181,8 @@ impl Rings {
 /// Opens an event with the largest ring that may be had.
 fn with_ring(event: &Builder) -> io::Result<Sampler> {
     let ring = |size| event.build()?.sampled(size);
-    let mut rings = RING_SIZES.into_iter().map(ring);
-    rings
-        .find_map(Result::ok)
-        .map_or_else(|| ring(LEAST_RING), Ok)
+    let mut larger = RING_SIZES.into_iter().flat_map(ring);
+    larger.next().map_or_else(|| ring(LEAST_RING), Ok)
 }
 
 fn online_processors() -> io::Result<Vec<usize>> {
@@ -199,14 +195,14 @@ fn online_processors() -> io::Result<Vec<usize>> {
 }
 
 /// One record, decoded.
-pub(crate) struct Record {
+struct Record {
     time_ns: u64,
     process: i32,
     thread: i32,
     event: Event,
 }
 
-pub(crate) enum Event {
+enum Event {
     /// The number and the arguments of a call that begins.
     Enter(i64, [u64; 6]),
     /// The number and the result of one that has returned.
@@ -223,73 +219,48 @@ pub(crate) enum Event {
     Lost(u64),
 }
 
-impl Event {
-    /// With the time and the thread that every record has.
-    fn beside(self, metadata: &RecordMetadata) -> Option<Record> {
-        let id = metadata.sample_id();
-        Some(Record {
-            time_ns: id.time()?,
-            process: id.pid()? as i32,
-            thread: id.tid()? as i32,
-            event: self,
-        })
-    }
-}
-
-impl<'a> Visitor<'a> for Points {
-    type Output = Option<Record>;
-
-    fn visit_unimplemented(self, _: RecordMetadata) -> Option<Record> {
-        None
-    }
-
-    fn visit_sample(self, sample: data::Sample<'a>, _: RecordMetadata) -> Option<Record> {
-        // The tracepoint, the number of the call, its arguments or its result.
-        let raw = sample.raw()?;
-        let word = |at: usize| Some(u64::from_ne_bytes(*raw.get(at * 8..)?.first_chunk()?));
-        let number = word(1)? as i64;
-        let event = if word(0)? & 0xffff == self.enter {
-            let mut arguments = [0; 6];
-            for (argument, at) in arguments.iter_mut().zip(2..) {
-                *argument = word(at)?;
+impl Record {
+    /// Decodes those of the kinds above.
+    fn of(record: &perf_event::Record<'_>, points: Points) -> Option<Self> {
+        let event = match record.parse_record().ok()? {
+            data::Record::Sample(sample) => {
+                // The tracepoint, the number of the call, its arguments or its result.
+                let raw = sample.raw()?;
+                let word = |at: usize| Some(u64::from_ne_bytes(*raw.get(at * 8..)?.first_chunk()?));
+                let number = word(1)? as i64;
+                if word(0)? & 0xffff == points.enter {
+                    let arguments: Option<Vec<u64>> = (2..8).map(word).collect();
+                    Event::Enter(number, arguments?.try_into().ok()?)
+                } else {
+                    Event::Exit(number, word(2)? as i64)
+                }
             }
-            Event::Enter(number, arguments)
-        } else {
-            Event::Exit(number, word(2)? as i64)
+            data::Record::Fork(fork) => Event::Fork(fork.pid as i32),
+            data::Record::Comm(named) if u32::from(record.misc()) & COMM_EXEC != 0 => {
+                Event::Exec(String::from_utf8_lossy(&named.comm).into_owned())
+            }
+            data::Record::Mmap2(mapped) => {
+                Event::Mapped(String::from_utf8_lossy(&mapped.filename).into_owned())
+            }
+            data::Record::Exit(_) => Event::Ended,
+            data::Record::Lost(lost) => Event::Lost(lost.lost),
+            _ => return None,
         };
-        Some(Record {
-            time_ns: sample.time()?,
-            process: sample.pid()? as i32,
-            thread: sample.tid()? as i32,
+        // The thread and the time: a sample begins with them, other records end with them.
+        let bytes = record.to_contiguous();
+        let is_sample = matches!(event, Event::Enter(..) | Event::Exit(..));
+        let at = if is_sample {
+            0
+        } else {
+            bytes.len().checked_sub(16)?
+        };
+        let number = |at: usize| Some(i32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
+        Some(Self {
+            time_ns: u64::from_ne_bytes(*bytes.get(at + 8..)?.first_chunk()?),
+            process: number(at)?,
+            thread: number(at + 4)?,
             event,
         })
-    }
-
-    fn visit_fork(self, fork: data::Fork, metadata: RecordMetadata) -> Option<Record> {
-        Event::Fork(fork.pid as i32).beside(&metadata)
-    }
-
-    fn visit_exit(self, exit: data::Exit, _: RecordMetadata) -> Option<Record> {
-        Some(Record {
-            time_ns: exit.time,
-            process: exit.pid as i32,
-            thread: exit.tid as i32,
-            event: Event::Ended,
-        })
-    }
-
-    fn visit_comm(self, named: data::Comm<'a>, metadata: RecordMetadata) -> Option<Record> {
-        let is_exec = u32::from(metadata.misc()) & PERF_RECORD_MISC_COMM_EXEC != 0;
-        let name = String::from_utf8_lossy(&named.comm).into_owned();
-        is_exec.then(|| Event::Exec(name).beside(&metadata))?
-    }
-
-    fn visit_mmap(self, mapped: data::Mmap<'a>, metadata: RecordMetadata) -> Option<Record> {
-        Event::Mapped(String::from_utf8_lossy(&mapped.filename).into_owned()).beside(&metadata)
-    }
-
-    fn visit_lost(self, lost: data::Lost, metadata: RecordMetadata) -> Option<Record> {
-        Event::Lost(lost.lost).beside(&metadata)
     }
 }
 
@@ -316,17 +287,8 @@ impl Reader {
     /// (a thread moves between processors, so that its records lie in several rings), or all.
     fn drain(&mut self, rings: &mut Rings, ledger: &mut Ledger, until_ns: u64) {
         for ring in &mut rings.rings {
-            let config = ring.config().clone();
             while let Some(record) = ring.next_record() {
-                let header = perf_event_header {
-                    type_: record.ty(),
-                    misc: record.misc(),
-                    size: (record.len() + size_of::<perf_event_header>()) as u16,
-                };
-                let bytes = record.to_contiguous();
-                let record = Parser::new(&*bytes, config.clone())
-                    .parse_record_with_header(rings.points, header);
-                let Ok(Some(record)) = record else {
+                let Some(record) = Record::of(&record, rings.points) else {
                     continue;
                 };
                 let is_later = record.time_ns > until_ns;
@@ -349,13 +311,8 @@ impl Reader {
     }
 
     fn apply(&mut self, record: Record, ledger: &mut Ledger) {
-        let Record {
-            time_ns,
-            process,
-            thread,
-            event,
-        } = record;
-        match event {
+        let (process, thread, time_ns) = (record.process, record.thread, record.time_ns);
+        match record.event {
             Event::Fork(child) => ledger.forked(process, child),
             Event::Exec(name) => {
                 self.started = true;
