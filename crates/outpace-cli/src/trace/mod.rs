@@ -130,14 +130,7 @@ impl Trace {
     fn observe(&self, timeline: Timeline) -> Result<Findings, Failure> {
         let (subject, command) = match self.pid {
             Some(process) => {
-                if let Err(error) = IoCounters::of(process) {
-                    if error.kind() != io::ErrorKind::NotFound {
-                        return Err(self.cannot_start(&error));
-                    }
-                    let object = format!("process {process}");
-                    return Err(Failure::failed(object, "no such process")
-                        .remedy("give the number of a running process, as ps shows it"));
-                }
+                IoCounters::of(process).map_err(|error| self.cannot_start(&error))?;
                 let name = procfs::name(process).unwrap_or_default();
                 (Subject::Process(process), vec![name])
             }
@@ -163,7 +156,8 @@ impl Trace {
         match (self.pid, self.command.first()) {
             (None, Some(program)) => Failure::cannot_start(program, error),
             (Some(process), _) if procfs::name(process).is_none() => {
-                Failure::failed(format!("process {process}"), "ended before it could be watched")
+                Failure::failed(format!("process {process}"), "no such process")
+                    .remedy("give the number of a running process, as ps shows it")
             }
             (process, _) => Failure::failed(format!("process {}", process.unwrap_or(0)), error)
                 .remedy("trace it as the user it belongs to, or as root; only one tracer may be attached"),

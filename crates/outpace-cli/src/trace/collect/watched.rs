@@ -361,7 +361,7 @@ impl Watched {
         // Between the first and the last of them.
         self.others.0 += look.others;
         self.others.1 += (look.writes.len() as u64).saturating_sub(1);
-        self.take(look.writes);
+        self.take(clock::now_ns(), look.writes);
         Ok(look.took_ns)
     }
 
@@ -436,10 +436,7 @@ impl Watched {
         if let (true, Some(size)) = (is_still_there, write.asked) {
             let before_it = self.read_counters().map_or(0, |io| io.write_calls);
             let seen = self.seen.entry(write.descriptor).or_default();
-            seen.tally.sample(size, write.ends_line);
-            if write.ends_line == Some(true) {
-                seen.tally.line_end_after(before_it);
-            }
+            seen.tally.sample(size, write.ends_line, (0, before_it));
         }
         Some((write, is_new))
     }
@@ -454,14 +451,12 @@ impl Watched {
         }
         let (began_ns, spent_ns) = (clock::now_ns(), clock::thread_ns());
         let (mut breakpoints, mut ends, mut heard, mut heard_ns) = (None, 0, 0, began_ns);
-        self.count_anew();
         while heard < ENOUGH_HEARD
             && clock::now_ns() - began_ns < LONGEST_LISTEN_NS / part
             && clock::thread_ns() - spent_ns < LISTEN_NS / part
         {
             if let (None, Some(place)) = (&breakpoints, self.writes_at) {
                 breakpoints = Some(Breakpoints::at(place, (self.process, thread)));
-                self.count_anew();
             }
             if let Some(Ok(breakpoints)) = &mut breakpoints {
                 let Ok(writes) = breakpoints.begun() else {
@@ -474,7 +469,7 @@ impl Watched {
                     std::thread::yield_now();
                 }
                 heard += writes.len();
-                ends += self.take(writes);
+                ends += self.take(began_ns, writes);
                 continue;
             }
             let doing = self.threads.doing(thread);
@@ -487,7 +482,6 @@ impl Watched {
             }
         }
         let is_slowed = breakpoints.is_some_and(|breakpoints| breakpoints.is_ok());
-        self.count_anew();
         if ends >= FEWEST_PEEKED {
             self.peeks += 1;
             self.peeked_at = self.own().write_calls;
@@ -498,14 +492,8 @@ impl Watched {
         slowed_ns
     }
 
-    /// Counts writes from this moment on.
-    fn count_anew(&mut self) {
-        let seen = self.seen.values_mut();
-        seen.for_each(|seen| seen.tally.count_anew());
-    }
-
-    /// Takes successive writes of a thread into account, and says of how many the end is known.
-    fn take(&mut self, writes: Vec<Call>) -> usize {
+    /// Takes successive writes of a thread since this moment into account, and says of how many the end is known.
+    fn take(&mut self, since_ns: u64, writes: Vec<Call>) -> usize {
         let mut ends = 0;
         for write in writes {
             let descriptor = self.identify(write.descriptor);
@@ -518,12 +506,10 @@ impl Watched {
             // Without a length in the arguments, the result gives the size.
             let written = u64::try_from(write.result).ok();
             if let Some(size) = write.asked.or(written.filter(|&written| written > 0)) {
-                seen.tally.sample(size, write.ends_line);
+                let place = (since_ns, seen.peeked);
+                seen.tally.sample(size, write.ends_line, place);
             }
             ends += usize::from(write.ends_line.is_some());
-            if write.ends_line == Some(true) {
-                seen.tally.line_end_after(seen.peeked);
-            }
         }
         ends
     }

@@ -46,11 +46,14 @@ pub(crate) struct CallTally {
     pub(crate) tails_seen: u64,
     pub(crate) line_ends: u64,
     exact_sizes: BTreeMap<u64, u64>,
-    /// The count of writes before the last line end that was seen, and the common divisor of the differences between such
-    /// counts: 0 as long as there is none.
-    line_end_after: Option<u64>,
+    /// The place of the last line end that was seen, and the common divisor of the distances between such places: 0 as long as there
+    /// is none.
+    line_end_at: Option<Place>,
     stride: u64,
 }
+
+/// The place of a write in the order of writes: the count of those before it since this moment.
+pub(crate) type Place = (u64, u64);
 
 fn common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { common_divisor(b, a % b) }
@@ -68,28 +71,22 @@ impl CallTally {
         self.bytes += written;
         let asked = call.asked.unwrap_or(written);
         self.partial += u64::from(written < asked);
-        self.sample(asked, call.ends_line);
+        self.sample(asked, call.ends_line, (0, self.calls));
     }
 
     /// Counts the size of a write and whether it ended a line, without counting a call.
-    pub(crate) fn sample(&mut self, size: u64, ends_line: Option<bool>) {
+    pub(crate) fn sample(&mut self, size: u64, ends_line: Option<bool>, place: Place) {
         self.sizes.add(size);
         if self.exact_sizes.len() < DISTINCT_SIZES || self.exact_sizes.contains_key(&size) {
             *self.exact_sizes.entry(size).or_default() += 1;
         }
         self.tails_seen += u64::from(ends_line.is_some());
-        self.line_ends += u64::from(ends_line == Some(true));
-    }
-
-    /// Notes how many writes came before one that was seen to end a line.
-    pub(crate) fn line_end_after(&mut self, writes: u64) {
-        let before = self.line_end_after.replace(writes).unwrap_or(writes);
-        self.stride = common_divisor(self.stride, writes.abs_diff(before));
-    }
-
-    /// The next such count has another origin.
-    pub(crate) fn count_anew(&mut self) {
-        self.line_end_after = None;
+        if ends_line == Some(true) {
+            self.line_ends += 1;
+            let before = self.line_end_at.replace(place);
+            let before = before.filter(|before| before.0 == place.0).unwrap_or(place);
+            self.stride = common_divisor(self.stride, place.1.abs_diff(before.1));
+        }
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
@@ -270,9 +267,9 @@ mod tests {
 
     fn of(sizes: impl IntoIterator<Item = u64>, ends_line: Option<bool>) -> Buffering {
         let mut tally = CallTally::default();
-        sizes
-            .into_iter()
-            .for_each(|size| tally.sample(size, ends_line));
+        (0..)
+            .zip(sizes)
+            .for_each(|(at, size)| tally.sample(size, ends_line, (0, at)));
         tally.buffering()
     }
 
@@ -322,8 +319,7 @@ mod tests {
         let after = |counts: [u64; 9]| {
             let mut tally = CallTally::default();
             for count in counts {
-                tally.sample(6, Some(true));
-                tally.line_end_after(count);
+                tally.sample(6, Some(true), (0, count));
             }
             tally.buffering()
         };
