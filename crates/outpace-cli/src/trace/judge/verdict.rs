@@ -6,6 +6,7 @@ use crate::trace::model::interval::Interval;
 use crate::trace::model::target::Kind;
 use crate::user::quantity::{counted, duration, grouped};
 use serde::Serialize;
+use std::fmt::Display;
 
 /// The limit of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -129,50 +130,33 @@ impl Verdict {
         let written = written.filter(|stream| stream.calls > 0 || stream.asleep_ns() > 0);
         match written.max_by_key(weight) {
             // Stops also change which of the writes wait.
-            Some(_) if run.mode == Mode::Ptrace || is_distorted => {
-                verdict.limit = Limit::Unknown;
-                verdict.say(
-                    "No verdict: seeing a write (--exact) takes about as long as the write, or longer. For times, run \
-                     `outpace trace` without --exact.",
-                );
-            }
+            Some(_) if run.mode == Mode::Ptrace || is_distorted => verdict.give_up(
+                "seeing a write (--exact) takes about as long as the write, or longer. For times, run `outpace trace` without \
+                 --exact",
+            ),
             Some(worst) if worst.hardly_writes() && matches!(run.mode, Mode::Sampled { .. }) => {
-                verdict.limit = Limit::Unknown;
-                verdict.say(
-                    "No verdict: most of the sampled write calls failed; --exact counts failed and successful ones.",
+                verdict.give_up(
+                    "most of the sampled write calls failed; --exact counts failed and successful ones",
                 );
             }
             Some(_) if verdict.limit == Limit::Calls && most_hidden_ns >= together.likely => {
-                verdict.limit = Limit::Unknown;
-                verdict.say(format!(
-                    "No verdict: writing took {:.0} % of {}, but threads that do not write run beside it for {}, and may take up \
-                     what larger writes save.",
-                    100.0 * verdict.share,
-                    duration(now),
-                    duration(run.beside_ns as f64),
+                let beside = duration(run.beside_ns as f64);
+                verdict.give_up(format!(
+                    "{}, but threads that do not write run beside it for {beside}, and may take up what larger writes save",
+                    verdict.writing_took(),
                 ));
                 verdict.explain_now(findings);
             }
             Some(worst) => verdict.explain(findings, worst, named),
-            None => {
-                let unseen = run.unseen.map(|unseen| unseen.describe().to_owned());
-                let uncounted = run.tree.filter(|tree| tree.write_calls > 0).map(|tree| {
-                    format!(
-                        "the program ended before it could be observed, or is another user's. The kernel counted {}, {}",
-                        counted(tree.write_calls, "write call"),
-                        counted(tree.bytes_written, "byte"),
-                    )
-                });
-                match unseen.or(uncounted) {
-                    Some(why) => {
-                        verdict.limit = Limit::Unknown;
-                        verdict.say(format!("No verdict: {why}."));
-                    }
-                    None => {
-                        verdict.say("Output is not the problem: the program made no write calls.")
-                    }
-                }
-            }
+            None => match (run.unseen, run.tree.filter(|tree| tree.write_calls > 0)) {
+                (Some(unseen), _) => verdict.give_up(unseen.describe()),
+                (None, Some(tree)) => verdict.give_up(format!(
+                    "the program ended before it could be observed, or is another user's. The kernel counted {}, {}",
+                    counted(tree.write_calls, "write call"),
+                    counted(tree.bytes_written, "byte"),
+                )),
+                _ => verdict.say("Output is not the problem: the program made no write calls."),
+            },
         }
         if run.ending.is_some() {
             // Its command is known.
@@ -195,47 +179,60 @@ impl Verdict {
         self.sentences.push(sentence.into());
     }
 
+    /// There is no verdict, for this reason.
+    fn give_up(&mut self, why: impl Display) {
+        self.limit = Limit::Unknown;
+        self.say(format!("No verdict: {why}."));
+    }
+
+    fn writing_took(&self) -> String {
+        let now = duration(self.now_ns as f64);
+        format!("writing took {} of {now}", percent(self.share))
+    }
+
+    /// Says why no change would gain much.
+    fn explain_nothing(&mut self, findings: &Findings, worst: &Stream) {
+        let took = self.writing_took();
+        let hides_much = self.blocks_save_ns.high >= WORTH_IT * self.now_ns as f64;
+        let awaited = worst.target.kind.awaited();
+        let why = if let Some(unseen) = findings.run.unseen {
+            return self.give_up(format!("{took} in write calls, but {}", unseen.describe()));
+        } else if hides_much && worst.may_be_joined() {
+            return self.give_up(format!(
+                "{took} in large writes, but Node.js itself joins messages that a full pipe does not take, and what those cost \
+                 could not be seen"
+            ));
+        } else if self.share < WORTH_IT {
+            String::new()
+        } else if worst.overlapped_ns * 2 > worst.writing_ns() {
+            ", but mostly while other threads of the program ran".to_owned()
+        } else if worst.could_be_larger() {
+            ", and larger writes would hardly save any of it".to_owned()
+        } else if worst.is_unplaced() {
+            return self.give_up(format!(
+                "{took} in small writes, but where those went could not be seen; --exact shows it"
+            ));
+        } else {
+            format!(", but the writes are large and the {awaited} keeps up")
+        };
+        let answers = ["Nothing to gain", "Output is not the problem"];
+        let answer = answers[usize::from(self.share < SMALL)];
+        self.say(format!("{answer}: {took}{why}."));
+    }
+
     fn explain(&mut self, findings: &Findings, worst: &Stream, named: Limit) {
-        let percent = |part: f64| format!("{:.0} %", 100.0 * part);
-        let (now, all) = (duration(self.now_ns as f64), percent(self.share));
         if named == Limit::Nothing {
-            let run = &findings.run;
-            let answers = ["Nothing to gain", "Output is not the problem"];
-            let mut answer = answers[usize::from(self.share < SMALL)];
-            let awaited = worst.target.kind.awaited();
-            let keeps_up = format!(", but the writes are large and the {awaited} keeps up.");
-            let hidden =
-                self.blocks_save_ns.high >= WORTH_IT * self.now_ns as f64 && worst.may_be_joined();
-            let unseen = run
-                .unseen
-                .map(|unseen| format!(" in write calls, but {}.", unseen.describe()));
-            let why = if let Some(unseen) = &unseen {
-                (self.limit, answer) = (Limit::Unknown, "No verdict");
-                unseen
-            } else if hidden {
-                (self.limit, answer) = (Limit::Unknown, "No verdict");
-                " in large writes, but Node.js itself joins messages that a full pipe does not take, and what those cost \
-                 could not be seen."
-            } else if self.share < WORTH_IT {
-                "."
-            } else if worst.overlapped_ns * 2 > worst.writing_ns() {
-                ", but mostly while other threads of the program ran."
-            } else if worst.could_be_larger() {
-                ", and larger writes would hardly save any of it."
-            } else if worst.is_unplaced() {
-                (self.limit, answer) = (Limit::Unknown, "No verdict");
-                " in small writes, but where those went could not be seen; --exact shows it."
-            } else {
-                &keeps_up
-            };
-            self.say(format!("{answer}: writing took {all} of {now}{why}"));
+            self.explain_nothing(findings, worst);
             return self.explain_now(findings);
         }
         let of_worst = (worst.writing_ns() as f64 / self.now_ns as f64).min(self.share);
         let name = worst.descriptors.name();
         let took = match percent(of_worst) {
-            same if same == all => format!("writing to {name} took {all} of {now}"),
-            other => format!("writing took {all} of {now}, and to {name} {other}"),
+            same if same == percent(self.share) => {
+                self.writing_took()
+                    .replacen("writing", &format!("writing to {name}"), 1)
+            }
+            other => format!("{}, and to {name} {other}", self.writing_took()),
         };
         let [blocks, reader] = self.gains();
         let part = match [of_worst, blocks.max(reader)].map(|part| part < SMALL) {
@@ -345,6 +342,10 @@ impl Verdict {
 fn slow_ns(stream: &Stream) -> u64 {
     let waiting_ns = stream.waiting_ns * u64::from(!stream.reader_keeps_up());
     waiting_ns + stream.syncing_ns * u64::from(!stream.could_be_larger())
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.0} %", 100.0 * part)
 }
 
 /// An interval of time for people.
