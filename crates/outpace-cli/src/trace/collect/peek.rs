@@ -58,13 +58,11 @@ fn takes_writes_whole(process: i32) -> bool {
         let target = Target::of(process, descriptor);
         target.is_some_and(|target| matches!(target.kind, Kind::File | Kind::Null | Kind::Pipe))
     };
-    let descriptors = procfs::descriptors(process).into_iter();
     // A terminal is open for writing as stdin, too, but not written to by that name.
-    let mut written = descriptors.filter(|&descriptor| {
-        let is_known = descriptor <= 2 || !Target::is_inherited(process, descriptor);
-        descriptor > 0 && is_known && procfs::is_written(process, descriptor)
-    });
-    written.all(is_whole)
+    let mut streams = [1, 2].into_iter();
+    let others = Target::written_beside_streams(process, &procfs::descriptors(process));
+    streams.all(|stream| !procfs::is_written(process, stream) || is_whole(stream))
+        && others.into_iter().all(is_whole)
 }
 
 fn look(process: i32, thread: i32) -> io::Result<Look> {

@@ -166,7 +166,8 @@ impl Watcher {
             delayed_ns,
             beside_ns,
             timeline: self.timeline,
-            ..Recording::of(self.root, Mode::Sampled { looks: self.looks })
+            looks: self.looks,
+            ..Recording::of(self.root, Mode::Sampled)
         };
         Ok((run, self.ended))
     }

@@ -165,15 +165,12 @@ impl Watched {
             self.threads.take(readings);
             (self.io, self.stat) = counted.unwrap_or((self.io, self.stat));
         }
-        if !self.is_recognised
-            && let Some(executable) = &self.executable
+        // While it is being started, it has no arguments yet.
+        if let (false, Some(executable)) = (self.is_recognised, &self.executable)
+            && !procfs::arguments(process).is_empty()
         {
-            // While it is being started, it has no arguments yet.
-            self.is_recognised = !procfs::arguments(process).is_empty();
-            let language = self
-                .is_recognised
-                .then(|| Language::of(process, executable));
-            self.language = language.unwrap_or_default();
+            self.is_recognised = true;
+            self.language = Language::of(process, executable);
         }
         if self.start.is_none() && self.own().write_calls > 0 {
             let writers = self.threads.writers();
@@ -184,21 +181,21 @@ impl Watched {
         if written.user_ns + written.system_ns >= ENOUGH_SAMPLED_NS {
             self.threads.end_samples();
         }
-        let descriptors = procfs::descriptors(process);
-        for descriptor in (0..=2).filter(|descriptor| descriptors.contains(descriptor)) {
+        for descriptor in 0..=2 {
             let known = self.targets.get(&descriptor);
             let identity = Target::identity_of(process, descriptor);
-            // Without one, the process has ended meanwhile.
-            if identity.is_some() && identity != known.map(|target| target.identity) {
-                let is_new = known.is_none() || self.own().write_calls == 0;
-                self.is_redirected |= !is_new && descriptor > 0;
-                let before = known.filter(|_| !is_new);
-                let target = Target::of(process, descriptor);
-                let target = target.map(|now| before.map_or(now.clone(), |before| before.or(&now)));
-                self.targets
-                    .extend(target.map(|target| (descriptor, target)));
+            // Without one, it is closed, or the process has ended meanwhile.
+            if identity.is_some()
+                && identity != known.map(|target| target.identity)
+                && let Some(now) = Target::of(process, descriptor)
+            {
+                let before = known.filter(|_| self.own().write_calls > 0);
+                self.is_redirected |= before.is_some() && descriptor > 0;
+                let target = before.map_or(now.clone(), |before| before.or(&now));
+                self.targets.insert(descriptor, target);
             }
         }
+        let descriptors = procfs::descriptors(process);
         self.has_io_uring = self.has_io_uring || procfs::has_io_uring(process, &descriptors);
         let mut known = self.targets.range(1..=2);
         if let Some((&file, _)) = known.find(|(_, target)| target.kind == Kind::File)
@@ -211,13 +208,7 @@ impl Watched {
                 _ => None,
             };
         }
-        let others = descriptors.iter().copied();
-        let others = others.filter(|&descriptor| {
-            descriptor > 2
-                && !Target::is_inherited(process, descriptor)
-                && procfs::is_written(process, descriptor)
-        });
-        for descriptor in others {
+        for descriptor in Target::written_beside_streams(process, &descriptors) {
             if procfs::is_read_by_itself(process, descriptor, &descriptors) {
                 self.writes_to_itself = true;
             } else {

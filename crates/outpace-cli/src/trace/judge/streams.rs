@@ -470,7 +470,7 @@ mod tests {
             }
             let run = Recording {
                 asleep_ns,
-                ..Recording::of(ROOT, Mode::Tracepoints { lost: 0 })
+                ..Recording::of(ROOT, Mode::Tracepoints)
             };
             let (streams, _) = exact(ledger.into_entries().0, &run);
             assert!(streams[0].in_kernel_ns.high < 2_000_000.0);

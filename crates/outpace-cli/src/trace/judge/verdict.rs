@@ -124,7 +124,7 @@ impl Verdict {
             Limit::Reader => slow_ns(stream),
             _ => stream.writing_ns(),
         };
-        let is_distorted = matches!(run.mode, Mode::Tracepoints { .. })
+        let is_distorted = run.mode == Mode::Tracepoints
             && run.overhead_ns * DISTORTED > run.wall_ns.saturating_sub(run.delayed_ns);
         let written = streams.iter();
         let written = written.filter(|stream| stream.calls > 0 || stream.asleep_ns() > 0);
@@ -134,7 +134,7 @@ impl Verdict {
                 "seeing a write (--exact) takes about as long as the write, or longer. For times, run `outpace trace` without \
                  --exact",
             ),
-            Some(worst) if worst.hardly_writes() && matches!(run.mode, Mode::Sampled { .. }) => {
+            Some(worst) if worst.hardly_writes() && run.mode == Mode::Sampled => {
                 verdict.give_up(
                     "most of the sampled write calls failed; --exact counts failed and successful ones",
                 );
@@ -412,7 +412,7 @@ mod tests {
         })
     }
 
-    const SAMPLED: Mode = Mode::Sampled { looks: 100 };
+    const SAMPLED: Mode = Mode::Sampled;
 
     #[test]
     fn many_small_writes_are_named_as_the_limit_with_the_remedy_of_the_language() {
@@ -657,7 +657,7 @@ mod tests {
             let findings = limit(Recording {
                 wall_ns: 100 * MS,
                 overhead_ns,
-                ..Recording::of(1, Mode::Tracepoints { lost: 0 })
+                ..Recording::of(1, Mode::Tracepoints)
             });
             Verdict::on(&findings).limit
         };

@@ -11,26 +11,16 @@ use serde::Serialize;
 use std::rc::Rc;
 
 /// How the calls were observed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub(crate) enum Mode {
     /// Kernel counters and looks at `/proc`.
-    Sampled { looks: u64 },
-    /// Every call, by tracepoints; records lost for want of room.
-    Tracepoints { lost: u64 },
+    Sampled,
+    /// Every call, by tracepoints.
+    Tracepoints,
     /// Every call, by stopping the program at it.
     #[default]
     Ptrace,
-}
-
-impl Mode {
-    /// The word for it in JSON.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Self::Sampled { .. } => "sampled",
-            Self::Tracepoints { .. } => "tracepoints",
-            Self::Ptrace => "ptrace",
-        }
-    }
 }
 
 /// Which descriptors a stream stands for.
@@ -169,6 +159,9 @@ const SHORT_MESSAGE: u64 = 16;
 pub(crate) struct Recording {
     pub(crate) root: i32,
     pub(crate) mode: Mode,
+    /// Looks at `/proc`, and records of tracepoints that found no room.
+    pub(crate) looks: u64,
+    pub(crate) lost: u64,
     pub(crate) ending: Option<Ending>,
     pub(crate) wall_ns: u64,
     /// The part of `wall_ns` that is the tracing's own.

@@ -99,10 +99,17 @@ impl Target {
         Some(identity(&metadata))
     }
 
-    /// Whether we inherited this descriptor ourselves and passed it on.
-    pub(crate) fn is_inherited(process: i32, descriptor: i32) -> bool {
-        let ours = Self::identity_of(std::process::id() as i32, descriptor);
-        ours.is_some() && ours == Self::identity_of(process, descriptor)
+    /// Those of a process's descriptors above 2 that it may write to, without those that we inherited ourselves and passed on.
+    pub(crate) fn written_beside_streams(process: i32, descriptors: &[i32]) -> Vec<i32> {
+        let is_inherited = |descriptor| {
+            let ours = Self::identity_of(std::process::id() as i32, descriptor);
+            ours.is_some() && ours == Self::identity_of(process, descriptor)
+        };
+        let others = descriptors.iter().copied().filter(|&other| other > 2);
+        let others = others.filter(|&other| !is_inherited(other));
+        others
+            .filter(|&other| procfs::is_written(process, other))
+            .collect()
     }
 
     /// Whether it is memory: a write to it waits for no device.

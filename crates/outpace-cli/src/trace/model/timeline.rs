@@ -23,10 +23,7 @@ impl CallSpan {
         self.ended_ns = next.ended_ns;
         self.in_calls_ns += next.in_calls_ns;
         self.calls += next.calls;
-        self.bytes = match (self.bytes, next.bytes) {
-            (Some(bytes), Some(more)) => Some(bytes + more),
-            _ => None,
-        };
+        self.bytes = self.bytes.zip(next.bytes).map(|(bytes, more)| bytes + more);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::platform::ending::Ending;
 use crate::trace::judge::verdict::Verdict;
-use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
+use crate::trace::model::findings::{Descriptors, Findings, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::tally::Buffering;
 use serde_json::{Value, json};
@@ -13,10 +13,6 @@ use serde_json::{Value, json};
 /// The findings as one object.
 pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
     let run = &findings.run;
-    let lost = match run.mode {
-        Mode::Tracepoints { lost } => lost,
-        _ => 0,
-    };
     let left = |saved: Interval| saved.taken_from(verdict.now_ns as f64);
     let with_blocks = left(verdict.blocks_save_ns);
     let with_fast_reader = left(verdict.fast_reader_saves_ns);
@@ -24,8 +20,8 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
         "version": 1,
         "command": findings.command,
         "process": run.root,
-        "mode": run.mode.word(),
-        "lost": lost,
+        "mode": run.mode,
+        "lost": run.lost,
         "ending": run.ending.map(|ending| match ending {
             Ending::Exited(status) => json!({ "status": status }),
             Ending::Killed(signal) => json!({ "signal": signal }),

@@ -3,7 +3,7 @@
 use crate::platform::ending::Ending;
 use crate::platform::histogram::Bucket;
 use crate::trace::judge::verdict::{Limit, Verdict};
-use crate::trace::model::findings::{Findings, Mode, Stream};
+use crate::trace::model::findings::{Findings, Mode, Recording, Stream};
 use crate::trace::model::tally::Log2Histogram;
 use crate::user::inert::inert;
 use crate::user::quantity::{counted, duration, grouped};
@@ -59,7 +59,7 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen
     let run = &findings.run;
     let wall = duration(run.wall_ns as f64);
     let [user, system] = [run.user_ns, run.system_ns].map(|ns| time(ns, "hardly any"));
-    let mode = mode_line(run.mode, run.overhead_ns);
+    let mode = mode_line(run);
     let times = format!("{wall} wall, {user} user, {system} system; {mode}");
     page.faint(0, &times);
     if let Some(ending) = run.ending.filter(|ending| *ending != Ending::Exited(0)) {
@@ -155,21 +155,21 @@ impl Page {
     }
 }
 
-fn mode_line(mode: Mode, overhead_ns: u64) -> String {
-    let by = match mode {
-        Mode::Sampled { looks } => {
-            return format!("{}, counts from the kernel", counted(looks, "sample"));
+fn mode_line(run: &Recording) -> String {
+    let by = match (run.mode, run.lost) {
+        (Mode::Sampled, _) => {
+            return format!("{}, counts from the kernel", counted(run.looks, "sample"));
         }
-        Mode::Tracepoints { lost: 0 } => "tracepoints",
-        Mode::Tracepoints { lost } => {
+        (Mode::Tracepoints, 0) => "tracepoints",
+        (Mode::Tracepoints, lost) => {
             let lost = grouped(lost);
             return format!(
                 "write calls by tracepoints; {lost} records were lost: too little locked memory"
             );
         }
-        Mode::Ptrace => "ptrace",
+        (Mode::Ptrace, _) => "ptrace",
     };
-    let added = time(overhead_ns, NO_TIME);
+    let added = time(run.overhead_ns, NO_TIME);
     format!("every write call, by {by} (which added about {added})")
 }
 
@@ -193,7 +193,7 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     let tally = &stream.tally;
     if tally.errors + tally.partial > 0 {
         let (errors, partial) = (counted(tally.errors, "call"), grouped(tally.partial));
-        let of = ["", "of those seen, "][usize::from(matches!(mode, Mode::Sampled { .. }))];
+        let of = ["", "of those seen, "][usize::from(mode == Mode::Sampled)];
         let failed = format!("{of}{errors} failed, {partial} wrote a part");
         page.faint(2, &failed);
     }
@@ -203,7 +203,7 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     let calls = ["write calls", "write calls and fsync"][usize::from(stream.syncing_ns > 0)];
     let times = format!("{took} in {calls}, {waiting} of it waiting for the {awaited}");
     page.faint(2, &times);
-    if !matches!(mode, Mode::Sampled { .. }) {
+    if mode != Mode::Sampled {
         histogram(page, "sizes", &tally.sizes, grouped);
         histogram(page, "durations", &tally.durations_ns, |ns| {
             duration(ns as f64)

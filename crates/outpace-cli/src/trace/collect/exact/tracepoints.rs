@@ -477,6 +477,7 @@ fn watch(
         busiest_ns: (delay.awake_ns() - delay.ns()).saturating_sub(overhead_ns),
         delayed_ns: delay.ns(),
         asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns())),
-        ..Recording::of(root, Mode::Tracepoints { lost: reader.lost })
+        lost: reader.lost,
+        ..Recording::of(root, Mode::Tracepoints)
     })
 }
