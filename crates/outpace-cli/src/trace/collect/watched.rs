@@ -9,7 +9,7 @@ use super::threads::{Thread, Threads};
 use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat};
-use crate::trace::kernel::calls::{self, Call, WriteCall};
+use crate::trace::kernel::calls::{Call, WriteCall};
 use crate::trace::kernel::memory;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
@@ -369,26 +369,23 @@ impl Watched {
             .collect();
         let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running) || beside_others;
         for (thread, doing) in threads {
-            let sync = calls::sync(doing);
-            let write = self.asleep_in(thread, doing);
-            let write = write.map(|(write, is_new)| (write.descriptor, write.kind.name, is_new));
-            let sync = sync.map(|(descriptor, name)| (self.identify(descriptor), name, false));
-            let Some((descriptor, call, is_new)) = write.or(sync) else {
+            let Some((call, is_new)) = self.asleep_in(thread, doing) else {
                 let is_asleep = matches!(doing, Doing::InCall { .. } | Doing::Asleep);
                 self.asleep.1 += u64::from(is_asleep);
                 continue;
             };
             self.asleep.0 += 1;
+            let (descriptor, is_sync) = (call.descriptor, call.kind.is_sync());
             let seen = self.seen.entry(descriptor).or_default();
             seen.waiting_ns += now_ns - from_ns;
-            seen.syncing_ns += (now_ns - from_ns) * u64::from(sync.is_some());
+            seen.syncing_ns += (now_ns - from_ns) * u64::from(is_sync);
             seen.overlapped_ns += (now_ns - from_ns) * u64::from(one_runs);
-            seen.looks += u64::from(sync.is_none());
+            seen.looks += u64::from(!is_sync);
             let span = CallSpan {
                 began_ns: from_ns,
                 ended_ns: now_ns,
                 in_calls_ns: now_ns - from_ns,
-                call,
+                call: call.kind.name,
                 bytes: None,
                 calls: u64::from(is_new),
             };
@@ -397,8 +394,8 @@ impl Watched {
         }
     }
 
-    /// The write in which a thread is asleep, if it is in one, and whether it was not in that one before. The bytes of each write
-    /// are sampled once.
+    /// The write in which a thread is asleep, or the call that waits for a device, and whether it was not in that one before. The bytes
+    /// of each write are sampled once.
     fn asleep_in(&mut self, id: i32, doing: Doing) -> Option<(Call, bool)> {
         let thread = self.threads.get_mut(id)?;
         let before = thread.asleep.take();
@@ -415,7 +412,9 @@ impl Watched {
         // Before its memory is read, and after that once more.
         let write_calls = thread.finished_writes();
         let mut write = memory::begun((self.process, id), 0, number, &arguments)?;
-        self.writes_at = Some(CallSite::Before(returns_to));
+        if !write.kind.is_sync() {
+            self.writes_at = Some(CallSite::Before(returns_to));
+        }
         thread.asleep = Some((arguments, write_calls));
         let is_new = thread.asleep != before;
         // The bytes read from its memory are those of this call only if the thread is still in it.

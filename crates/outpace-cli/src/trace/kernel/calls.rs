@@ -1,8 +1,6 @@
 //! The system calls that write to a descriptor: one table, which the sampler, the seccomp filter and
 //! the tracepoint filter all read.
 
-use crate::platform::doing::Doing;
-
 /// Where a call keeps the bytes it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
@@ -12,6 +10,8 @@ pub(crate) enum Payload {
     Vector,
     /// Not in the caller's memory, or behind more than one pointer.
     Elsewhere,
+    /// None: it waits until a device has the bytes of the writes before.
+    Synced,
 }
 
 /// One system call of the write family.
@@ -37,7 +37,7 @@ macro_rules! family {
     };
 }
 
-/// Every call that can put bytes on a stream. Writes through `io_uring` make no call and are not seen.
+/// Every call that can put bytes on a stream, or waits until they are stored. Writes through `io_uring` make no call and are not seen.
 pub(crate) static WRITE_FAMILY: &[WriteCall] = family! {
     write SYS_write 0 Buffer;
     writev SYS_writev 0 Vector;
@@ -52,6 +52,8 @@ pub(crate) static WRITE_FAMILY: &[WriteCall] = family! {
     tee SYS_tee 1 Elsewhere;
     vmsplice SYS_vmsplice 0 Elsewhere;
     copy_file_range SYS_copy_file_range 2 Elsewhere;
+    fsync SYS_fsync 0 Synced;
+    fdatasync SYS_fdatasync 0 Synced;
 };
 
 impl WriteCall {
@@ -59,19 +61,11 @@ impl WriteCall {
     pub(crate) fn with_number(number: i64) -> Option<&'static WriteCall> {
         WRITE_FAMILY.iter().find(|call| call.number == number)
     }
-}
 
-/// The calls that wait until the device has the bytes of a descriptor, their first argument.
-pub(crate) static SYNC_FAMILY: [(libc::c_long, &str); 2] = [
-    (libc::SYS_fsync, "fsync"),
-    (libc::SYS_fdatasync, "fdatasync"),
-];
-
-/// The descriptor and the name of the call, if a thread waits in one until a device has its bytes.
-pub(crate) fn sync(doing: Doing) -> Option<(i32, &'static str)> {
-    let (number, arguments) = doing.call()?;
-    let sync = SYNC_FAMILY.iter().find(|sync| sync.0 == number)?;
-    Some((arguments[0] as i32, sync.1))
+    /// Whether it writes nothing, but waits for a device.
+    pub(crate) fn is_sync(&self) -> bool {
+        self.payload == Payload::Synced
+    }
 }
 
 /// Whether a call does work of its own: it neither writes, nor reads (the kernel counts those), nor only waits or guards, as
@@ -144,13 +138,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_that_waits_for_the_device_shows_the_call_and_its_descriptor() {
-        let asleep_in = |number: libc::c_long| {
-            let text = format!("{number} 0x1 0x0 0x0 0x0 0x0 0x0 0x7ffd 0x7f12\n");
-            sync(Doing::parse(&text))
-        };
-        assert_eq!(asleep_in(libc::SYS_fsync), Some((1, "fsync")));
-        assert_eq!(asleep_in(libc::SYS_write), None);
+    fn a_call_that_waits_for_the_device_is_told_from_a_write() {
+        let begun = |number| Call::begun((1, 1), 0, number, &[1, 0, 0, 0, 0, 0]).unwrap();
+        for (number, is_sync) in [(libc::SYS_fsync, true), (libc::SYS_write, false)] {
+            let call = begun(number);
+            assert_eq!((call.descriptor, call.kind.is_sync()), (1, is_sync));
+        }
     }
 
     #[test]

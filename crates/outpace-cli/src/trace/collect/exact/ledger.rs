@@ -159,12 +159,19 @@ impl Ledger {
         }
     }
 
-    /// Adds a finished call.
+    /// Adds a finished call; if it waited for a device, that is the time of the writes before it.
     pub(crate) fn add(&mut self, call: &Call) {
         let target = self.target(call.process, call.descriptor);
         let descriptor = self.stream_of(call.process, call.descriptor, &target);
         let process = &self.processes[&call.process];
         let key = (Rc::clone(&process.program), descriptor, target.identity);
+        if call.kind.is_sync() {
+            let written = self.entries.get_mut(&key);
+            if let Some(entry) = written.filter(|entry| !entry.stream.target.is_memory()) {
+                entry.stream.syncing_ns += call.took_ns;
+            }
+            return;
+        }
         let entry = self.entries.entry(key).or_insert_with(|| LedgerEntry {
             stream: Stream {
                 program: Rc::clone(&process.program),
@@ -190,17 +197,6 @@ impl Ledger {
         (1..=2)
             .find(|&stream| self.target(process, stream).identity == target.identity)
             .unwrap_or(descriptor)
-    }
-
-    /// A process waited until a device had what it wrote.
-    pub(crate) fn synced(&mut self, process: i32, descriptor: i32, took_ns: u64) {
-        let target = self.target(process, descriptor);
-        let stream = self.stream_of(process, descriptor, &target);
-        let program = Rc::clone(&self.process(process).program);
-        let entry = self.entries.get_mut(&(program, stream, target.identity));
-        if let Some(entry) = entry.filter(|entry| !entry.stream.target.is_memory()) {
-            entry.stream.syncing_ns += took_ns;
-        }
     }
 
     /// Adds, for every process of every stream, the count of last bytes seen and of those that ended a line.

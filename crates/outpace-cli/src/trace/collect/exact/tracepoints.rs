@@ -8,7 +8,7 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
 use crate::platform::procfs;
-use crate::trace::kernel::calls::{Call, SYNC_FAMILY, WRITE_FAMILY};
+use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
 use crate::trace::kernel::sys;
 use crate::trace::model::findings::{Mode, Recording, Unseen};
 use perf_event::events::Tracepoint;
@@ -115,7 +115,6 @@ impl Rings {
     fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
         let numbers = WRITE_FAMILY.iter().map(|call| call.number);
         let numbers = numbers.chain(COPYING).chain(OPENING).chain(OTHERS);
-        let numbers = numbers.chain(SYNC_FAMILY.map(|sync| sync.0));
         let wanted: Vec<String> = numbers.map(|number| format!("id=={number}")).collect();
         let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
         let mut rings = Self {
@@ -341,9 +340,6 @@ impl Reader {
                 let call = Call::begun((process, thread), began_ns, number, &arguments);
                 if let Some(call) = call {
                     ledger.add(&call.returned(time_ns, result));
-                } else if SYNC_FAMILY.iter().any(|sync| sync.0 == number) {
-                    let took_ns = time_ns.saturating_sub(began_ns);
-                    ledger.synced(process, arguments[0] as i32, took_ns);
                 } else if OPENING.contains(&number) {
                     if let Ok(descriptor) = i32::try_from(result)
                         && descriptor >= 0
