@@ -108,8 +108,9 @@ impl Action for Trace {
         if let (Some(file), Some(path)) = (profile, &self.profile) {
             store(file, path, &profile::build(&findings))?;
         }
+        let screen = Screen::of_or_endless(&io::stderr());
         io::stderr()
-            .write_all(report::text(&findings, &verdict, Screen::of(&io::stderr())).as_bytes())
+            .write_all(report::text(&findings, &verdict, screen).as_bytes())
             .map_err(|error| Failure::failed("stderr", error))?;
         Ok(findings
             .run

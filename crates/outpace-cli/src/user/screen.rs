@@ -15,17 +15,21 @@ pub(crate) struct Screen {
 impl Screen {
     /// The screen that stdout writes to; 80 columns without colour when that is not a terminal.
     pub(crate) fn of_stdout() -> Self {
-        Self::of_stdout_or(80)
+        Self::of_or(&io::stdout(), 80)
     }
 
     /// The same, but with lines of any length if stdout is no terminal: then a program reads them.
     pub(crate) fn of_stdout_or_endless() -> Self {
-        Self::of_stdout_or(usize::MAX)
+        Self::of_or_endless(&io::stdout())
     }
 
-    fn of_stdout_or(columns: usize) -> Self {
+    pub(crate) fn of_or_endless(stream: &(impl AsFd + IsTerminal)) -> Self {
+        Self::of_or(stream, usize::MAX)
+    }
+
+    fn of_or(stream: &(impl AsFd + IsTerminal), columns: usize) -> Self {
         let colour = false;
-        Self::of(&io::stdout()).unwrap_or(Self { columns, colour })
+        Self::of(stream).unwrap_or(Self { columns, colour })
     }
 
     /// The screen that a stream writes to, if it is a terminal.

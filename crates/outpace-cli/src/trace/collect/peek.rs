@@ -76,8 +76,7 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
     while let Some(stop) = next_stop(thread, until_ns)? {
         held.get_or_insert_with(|| (clock::now_ns(), Delay::of(thread)));
         let (signal, event) = (stop & 0xff, stop >> 8);
-        let is_at_call = signal == libc::SIGTRAP | 0x80;
-        if is_at_call {
+        if signal == sys::AT_CALL {
             match sys::at_call(thread)? {
                 sys::AtCall::Entry { number, arguments } => {
                     entered = memory::begun((process, thread), 0, number, &arguments)
@@ -104,7 +103,8 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
         if look.writes.len() == ENOUGH {
             break;
         }
-        let passed_on = if is_at_call || event != 0 { 0 } else { signal };
+        let is_signal = signal != sys::AT_CALL && event == 0;
+        let passed_on = if is_signal { signal } else { 0 };
         sys::resume(thread, libc::PTRACE_SYSCALL, passed_on)?;
     }
     if let Some((began_ns, mut delay)) = held {

@@ -133,32 +133,26 @@ impl Watcher {
             let pause_ns = due_ns.saturating_sub(clock::now_ns());
             self.child_ended |= interrupts::sleep(Duration::from_nanos(pause_ns));
         }
-        let wall_ns = clock::now_ns() - began_ns;
+        Ok(self.finish(ending, clock::now_ns() - began_ns))
+    }
+
+    fn finish(mut self, ending: Option<Ending>, wall_ns: u64) -> (Recording, Vec<Watched>) {
         self.ended
             .extend(std::mem::take(&mut self.alive).into_values());
         self.ended.sort_by_key(|process| process.first_ns);
         let (delayed_ns, beside_ns) = self.delayed_and_beside_ns();
-        let mut processes = self.ended.iter();
-        let has_io_uring = processes.any(|process| process.has_io_uring);
-        let longest = self
-            .ended
-            .iter()
-            .map(|process| process.threads.most(|_, own| own.processor.total_ns));
-        let mut notes = Vec::new();
-        let writes: u64 = self
-            .ended
-            .iter()
-            .map(|process| process.own().write_calls)
-            .sum();
-        if self.disputed * 100 > writes {
+        let processes = || self.ended.iter();
+        let longest_ns =
+            processes().map(|process| process.threads.most(|_, own| own.processor.total_ns));
+        let writes: u64 = processes().map(|process| process.own().write_calls).sum();
+        let note = (self.disputed * 100 > writes).then(|| {
             let calls = counted(self.disputed, "write call");
-            notes.push(format!(
-                "up to {calls} of a program that became another one (exec) may be counted for the later one"
-            ));
-        }
+            format!("up to {calls} of a program that became another one (exec) may be counted for the later one")
+        });
+        let has_io_uring = processes().any(|process| process.has_io_uring);
         let run = Recording {
-            notes,
-            busiest_ns: longest.max().unwrap_or(0),
+            notes: note.into_iter().collect(),
+            busiest_ns: longest_ns.max().unwrap_or(0),
             unseen: has_io_uring.then_some(Unseen::Ring),
             ending,
             wall_ns,
@@ -169,7 +163,7 @@ impl Watcher {
             looks: self.looks,
             ..Recording::of(self.root, Mode::Sampled)
         };
-        Ok((run, self.ended))
+        (run, self.ended)
     }
 
     /// How long the tree was ready to run without a processor: the first thread of the root and those that wrote, or

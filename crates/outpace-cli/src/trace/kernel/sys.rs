@@ -91,6 +91,9 @@ pub(in crate::trace) fn event_message(thread: i32) -> io::Result<u64> {
     Ok(message)
 }
 
+/// The signal of a stop at a system call, with PTRACE_O_TRACESYSGOOD.
+pub(in crate::trace) const AT_CALL: i32 = libc::SIGTRAP | 0x80;
+
 /// Where a thread is stopped with respect to a system call.
 pub(in crate::trace) enum AtCall {
     /// At its entry, by the filter or by itself.

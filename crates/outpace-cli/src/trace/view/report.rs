@@ -12,8 +12,8 @@ use crate::user::screen::{Screen, broken, columns_of};
 /// Widest bar of a histogram, in characters.
 const BAR: u64 = 32;
 
-/// The whole report, for a terminal like this one, if it is for one.
-pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Option<Screen>) -> String {
+/// The whole report, for a screen like this one.
+pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Screen) -> String {
     let mut page = Page {
         text: String::new(),
         screen,
@@ -129,14 +129,13 @@ const PLAIN: Style = |_, line| line.to_owned();
 /// Lines for a screen: no longer than it is wide, and without control characters other than their own colours.
 struct Page {
     text: String,
-    screen: Option<Screen>,
+    screen: Screen,
 }
 
 impl Page {
     fn line(&mut self, style: Style, indent: usize, content: &str) {
         let content = inert(content);
-        let width = self.screen.map_or(usize::MAX, |screen| screen.columns);
-        let width = width.saturating_sub(indent);
+        let width = self.screen.columns.saturating_sub(indent);
         let lines: Vec<String> = if columns_of(&content) <= width {
             // With its own spaces.
             vec![content.into_owned()]
@@ -144,7 +143,7 @@ impl Page {
             broken(&content, width.saturating_sub(CONTINUED)).collect()
         };
         for (i, line) in lines.into_iter().enumerate() {
-            let line = self.screen.map_or(line.clone(), |on| style(on, &line));
+            let line = style(self.screen, &line);
             let margin = " ".repeat(indent + if i > 0 { CONTINUED } else { 0 });
             self.text += &format!("{margin}{line}\n");
         }

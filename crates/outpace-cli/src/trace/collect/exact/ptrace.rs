@@ -156,16 +156,14 @@ impl<'a> Tracer<'a> {
             }
             return Ok(());
         }
-        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
-        let is_at_call =
-            event == libc::PTRACE_EVENT_SECCOMP || (event == 0 && signal == libc::SIGTRAP | 0x80);
-        let mut is_stopped_by_others = false;
-        match (signal, event) {
-            _ if is_at_call => {}
+        let resumed = match (libc::WSTOPSIG(status), status >> 16) {
+            (_, libc::PTRACE_EVENT_SECCOMP) | (sys::AT_CALL, 0) => self.at_call(thread),
+            (signal, 0) => self.go_on(thread, signal),
             (_, libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK) => {
                 if let Ok(child) = sys::event_message(thread) {
                     self.adopt(child as i32, Some(thread));
                 }
+                self.go_on(thread, 0)
             }
             (_, libc::PTRACE_EVENT_EXEC) => {
                 let former = sys::event_message(thread).unwrap_or(0) as i32;
@@ -176,21 +174,18 @@ impl<'a> Tracer<'a> {
                 let name = procfs::name(thread).unwrap_or_default();
                 self.ledger.executed(thread, &name);
                 self.know(thread, thread);
+                self.go_on(thread, 0)
             }
+            // Another process stopped it: it stays stopped.
             (
                 libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU,
                 libc::PTRACE_EVENT_STOP,
-            ) if self.threads.contains_key(&thread) => is_stopped_by_others = true,
-            (_, libc::PTRACE_EVENT_STOP) => self.adopt(thread, None),
-            _ => {}
-        }
-        let passed_on = if event == 0 && !is_at_call { signal } else { 0 };
-        let resumed = if is_at_call {
-            self.at_call(thread)
-        } else if is_stopped_by_others {
-            sys::resume(thread, libc::PTRACE_LISTEN, 0)
-        } else {
-            sys::resume(thread, self.next(thread), passed_on)
+            ) if self.threads.contains_key(&thread) => sys::resume(thread, libc::PTRACE_LISTEN, 0),
+            (_, libc::PTRACE_EVENT_STOP) => {
+                self.adopt(thread, None);
+                self.go_on(thread, 0)
+            }
+            _ => self.go_on(thread, 0),
         };
         match resumed {
             // It was killed while it was stopped; its end is reported next.
@@ -199,11 +194,13 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// How a thread goes on: inside a call of interest to its exit.
-    fn next(&self, thread: i32) -> i64 {
+    /// Lets a thread go on with a signal, if there is one: inside a call of interest to its exit.
+    fn go_on(&self, thread: i32, signal: i32) -> io::Result<()> {
         let state = self.threads.get(&thread);
         let is_inside = state.is_some_and(|state| state.entered.is_some());
-        [libc::PTRACE_CONT, libc::PTRACE_SYSCALL][usize::from(!self.filtered || is_inside)].into()
+        let to_next_call = !self.filtered || is_inside;
+        let how = [libc::PTRACE_CONT, libc::PTRACE_SYSCALL][usize::from(to_next_call)];
+        sys::resume(thread, how, signal)
     }
 
     /// A thread that is traced from now on.
@@ -247,6 +244,6 @@ impl<'a> Tracer<'a> {
         if let Some(call) = state.and_then(|state| state.entered.as_mut()) {
             call.began_ns = before_ns;
         }
-        sys::resume(thread, self.next(thread), 0)
+        self.go_on(thread, 0)
     }
 }
