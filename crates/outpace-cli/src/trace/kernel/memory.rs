@@ -31,11 +31,14 @@ pub(crate) fn begun(
     let last = match call.kind.payload {
         Payload::Buffer => Some((at, length)),
         Payload::Vector if length <= LONGEST_VECTOR => {
-            let entries: Option<Vec<_>> = (0..length).map(|n| entry(process, at, n)).collect();
-            let lengths = entries.iter().flatten().map(|entry| entry.1);
-            let asked = lengths.fold(0, u64::saturating_add);
-            call.asked = entries.as_ref().map(|_| asked);
-            entries.into_iter().flatten().rfind(|entry| entry.1 > 0)
+            let mut bytes = vec![0; 16 * length as usize];
+            let shown = peek(process, at, &mut bytes);
+            let words = bytes.as_chunks().0.iter().copied();
+            let words: Vec<u64> = words.map(u64::from_ne_bytes).collect();
+            let entries = words.chunks_exact(2).map(|entry| (entry[0], entry[1]));
+            let lengths = entries.clone().map(|entry| entry.1);
+            call.asked = shown.map(|()| lengths.fold(0, u64::saturating_add));
+            entries.rev().find(|entry| entry.1 > 0)
         }
         _ => None,
     };
@@ -49,14 +52,6 @@ pub(crate) fn begun(
 
 /// Longer vectors are not followed.
 const LONGEST_VECTOR: u64 = 1024;
-
-/// An entry of a vector: where the bytes are, and how many.
-fn entry(process: i32, vector: u64, index: u64) -> Option<(u64, u64)> {
-    let mut entry = [0; 16];
-    peek(process, vector.checked_add(index * 16)?, &mut entry)?;
-    let (words, _) = entry.as_chunks::<8>();
-    Some((u64::from_ne_bytes(words[0]), u64::from_ne_bytes(words[1])))
-}
 
 /// Where the C library's `write` begins in a process that has loaded one.
 pub(crate) fn function_write(process: i32) -> Option<u64> {

@@ -48,11 +48,11 @@ const NUMBER_AT: i16 = 8;
 const DESCRIPTOR_AT: i16 = 16;
 const ADDRESS_AT: i16 = 24;
 const LENGTH_AT: i16 = 32;
-/// Where the locals are, below the frame pointer: the byte, the key, a fresh value, an `iovec`.
+/// Where the locals are, below the frame pointer: the byte, the key, a fresh value, two `iovec`s.
 const BYTE: i16 = -8;
 const KEY: i16 = -16;
 const VALUE: i16 = -32;
-const VECTOR: i16 = -48;
+const VECTOR: i16 = -64;
 
 const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> u64 {
     code as u64
@@ -86,29 +86,29 @@ fn program(map: i32) -> Vec<u64> {
         ];
         [&local(1, to)[..], &call, &end_unless((IF_EQUAL, 0, 0))].concat()
     };
-    // Of the vector at r8, of r7 entries, the one that is `from_end` before its end, as a buffer.
-    let entry = |from_end: i32| {
-        let address = [
-            step(MOVE, 3, 7, 0, 0),
-            step(ADD_NUMBER, 3, 0, 0, -from_end),
-            step(SHIFT_LEFT, 3, 0, 0, 4),
-            step(ADD, 3, 8, 0, 0),
-        ];
-        [&address[..], &read_user(VECTOR, 16)].concat()
-    };
-    let buffer = [
-        step(LOAD_64, 8, FRAME, VECTOR, 0),
-        step(LOAD_64, 7, FRAME, VECTOR + 8, 0),
+    // r3 = where the last two entries of the vector at r8, of r7 entries, begin
+    let address = [
+        step(MOVE, 3, 7, 0, 0),
+        step(SHIFT_LEFT, 3, 0, 0, 4),
+        step(ADD, 3, 8, 0, 0),
+        step(ADD_NUMBER, 3, 0, 0, -32),
     ];
-    let length = step(LOAD_64, 3, FRAME, VECTOR + 8, 0);
+    // The buffer of one of them; r7 = the number of entries, until then.
+    let entry = |at: i16| {
+        [
+            step(LOAD_64, 8, FRAME, VECTOR + at, 0),
+            step(LOAD_64, 9, FRAME, VECTOR + at + 8, 0),
+        ]
+    };
     // The last entry of a vector may be empty; two empty ones are not usual.
-    let if_empty = [&end_unless((IF_NOT_EQUAL, 7, 1))[..], &entry(2)].concat();
+    let if_empty = [&end_unless((IF_NOT_EQUAL, 7, 1))[..], &entry(0)].concat();
     let vector = [
         &end_unless((IF_EQUAL, 1, libc::SYS_writev as i32))[..],
-        &entry(1),
-        &[length],
-        &unless((IF_NOT_EQUAL, 3, 0), &if_empty),
-        &buffer,
+        &address,
+        &read_user(VECTOR, 32),
+        &entry(16),
+        &unless((IF_NOT_EQUAL, 9, 0), &if_empty),
+        &[step(MOVE, 7, 9, 0, 0)],
     ]
     .concat();
     let begin = [
