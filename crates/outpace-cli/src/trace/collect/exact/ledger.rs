@@ -7,6 +7,7 @@ use crate::trace::model::language::Language;
 use crate::trace::model::target::{Kind, Target};
 use crate::trace::model::timeline::Timeline;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -119,10 +120,11 @@ impl Ledger {
         }
     }
 
-    /// A process closed a descriptor or opened another one under its number.
-    pub(crate) fn closed(&mut self, process: i32, descriptor: i32) {
+    /// A process closed these descriptors.
+    pub(crate) fn closed(&mut self, process: i32, descriptors: RangeInclusive<u32>) {
         if let Some(process) = self.processes.get_mut(&process) {
-            process.descriptors.remove(&descriptor);
+            let known = &mut process.descriptors;
+            known.retain(|&descriptor, _| !descriptors.contains(&(descriptor as u32)));
         }
     }
 
@@ -147,15 +149,6 @@ impl Ledger {
     pub(crate) fn look_at(&mut self, process: i32) {
         for descriptor in 0..=2 {
             self.target(process, descriptor);
-        }
-    }
-
-    /// Looks up a descriptor that a process has just opened, if it is still there.
-    pub(crate) fn opened(&mut self, process: i32, descriptor: i32) {
-        if let Some(target) = Target::of(process, descriptor) {
-            let known = self.process(process);
-            let known = known.descriptors.entry(descriptor);
-            known.or_insert(Rc::new(target));
         }
     }
 

@@ -17,7 +17,7 @@ use perf_event_open_sys::bindings::PERF_RECORD_MISC_COMM_EXEC as COMM_EXEC;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
@@ -41,17 +41,19 @@ const PATIENCE: Timespec = Timespec {
     tv_nsec: 20_000_000,
 };
 
-/// Calls that only older programs make.
+/// A call that only older programs make.
 #[cfg(target_arch = "x86_64")]
-const OLDER: [libc::c_long; 2] = [libc::SYS_dup2, libc::SYS_open];
+const OLDER: libc::c_long = libc::SYS_dup2;
 #[cfg(not(target_arch = "x86_64"))]
-const OLDER: [libc::c_long; 2] = [libc::SYS_dup3, libc::SYS_openat];
+const OLDER: libc::c_long = libc::SYS_dup3;
 /// Calls that give a descriptor another number: their result.
-const COPYING: [libc::c_long; 4] = [libc::SYS_dup, libc::SYS_dup3, OLDER[0], libc::SYS_fcntl];
-/// Calls of interest that neither write, nor copy a descriptor, nor open a file.
-const OTHERS: [libc::c_long; 2] = [libc::SYS_close, libc::SYS_io_uring_setup];
-/// Calls that open a file.
-const OPENING: [libc::c_long; 3] = [libc::SYS_openat, libc::SYS_openat2, OLDER[1]];
+const COPYING: [libc::c_long; 4] = [libc::SYS_dup, libc::SYS_dup3, OLDER, libc::SYS_fcntl];
+/// Calls that close descriptors, and another way to write.
+const OTHERS: [libc::c_long; 3] = [
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_io_uring_setup,
+];
 
 impl Points {
     /// Finds the tracepoints and tries one on this very thread.
@@ -114,7 +116,7 @@ struct Rings {
 impl Rings {
     fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
         let numbers = WRITE_FAMILY.iter().map(|call| call.number);
-        let numbers = numbers.chain(COPYING).chain(OPENING).chain(OTHERS);
+        let numbers = numbers.chain(COPYING).chain(OTHERS);
         let wanted: Vec<String> = numbers.map(|number| format!("id=={number}")).collect();
         let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
         let mut rings = Self {
@@ -268,9 +270,6 @@ struct Reader {
     records: Vec<Record>,
     /// Calls that have begun, by thread: when, the number, the arguments.
     inside: HashMap<i32, (u64, i64, [u64; 6])>,
-    /// Descriptors that were opened in the records read last: what they are is asked at once, because
-    /// when something is written there the process may have ended.
-    opened: BTreeSet<(i32, i32)>,
     /// Whether a program has been started.
     started: bool,
     /// The program's first thread, and when that ended.
@@ -304,9 +303,6 @@ impl Reader {
         for record in std::mem::replace(&mut self.records, later) {
             self.apply(record, ledger);
         }
-        for (process, descriptor) in std::mem::take(&mut self.opened) {
-            ledger.opened(process, descriptor);
-        }
     }
 
     fn apply(&mut self, record: Record, ledger: &mut Ledger) {
@@ -322,10 +318,11 @@ impl Reader {
             Event::Mapped(file) => ledger.mapped(process, Path::new(&file)),
             Event::Enter(number, arguments) => {
                 self.inside.insert(thread, (time_ns, number, arguments));
-                if number == libc::SYS_close {
-                    let descriptor = arguments[0] as i32;
-                    ledger.closed(process, descriptor);
-                    self.opened.remove(&(process, descriptor));
+                let [first, last, ..] = arguments.map(|argument| argument as u32);
+                match number {
+                    libc::SYS_close => ledger.closed(process, first..=first),
+                    libc::SYS_close_range => ledger.closed(process, first..=last),
+                    _ => {}
                 }
             }
             Event::Ended if thread == self.root => self.ended_ns = Some(time_ns),
@@ -340,20 +337,12 @@ impl Reader {
                 let call = Call::begun((process, thread), began_ns, number, &arguments);
                 if let Some(call) = call {
                     ledger.add(&call.returned(time_ns, result));
-                } else if OPENING.contains(&number) {
-                    if let Ok(descriptor) = i32::try_from(result)
-                        && descriptor >= 0
-                    {
-                        ledger.closed(process, descriptor);
-                        self.opened.insert((process, descriptor));
-                    }
                 } else if number == libc::SYS_io_uring_setup {
                     ledger.unseen = Some(Unseen::Ring);
                 } else if COPYING.contains(&number)
                     && result >= 0
                     && (number != libc::SYS_fcntl || is_copy(arguments[1]))
                 {
-                    ledger.closed(process, result as i32);
                     ledger.duplicated(process, arguments[0] as i32, result as i32);
                 }
             }
