@@ -65,7 +65,7 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     let (mut run, seen) = if options.exact {
         exactly(subject, options.timeline, &mut ready)?
     } else {
-        lightly(subject, options.timeline, options.stacks, &mut ready)?
+        lightly(subject, options.timeline, &mut ready)?
     };
     let after = processor_time(process);
     run.user_ns = after.0.saturating_sub(before.0);
@@ -111,7 +111,6 @@ fn processor_time(process: Option<i32>) -> (u64, u64) {
 fn lightly(
     subject: Subject,
     timeline: Timeline,
-    stacks: bool,
     ready: &mut dyn FnMut(i32),
 ) -> io::Result<(Recording, Seen)> {
     let (mut run, processes) = match subject {
@@ -123,19 +122,14 @@ fn lightly(
             }
             seen
         }
-        Subject::Program(command) if stacks => {
-            let root = gate::start(command, None, |root, gate| {
+        Subject::Program(command) => {
+            let (root, began_ns) = gate::start(command, None, |root, gate| {
                 ready(root);
+                // A short program may end before we run again.
+                let began_ns = clock::now_ns();
                 gate.open()?;
-                Ok(root)
+                Ok((root, began_ns))
             })?;
-            watch::watch(root, true, timeline, clock::now_ns())?
-        }
-        Subject::Program(mut command) => {
-            set_child_subreaper(Some(getpid()))?;
-            // A short program may end before we run again.
-            let began_ns = clock::now_ns();
-            let root = command.spawn()?.id() as i32;
             watch::watch(root, true, timeline, began_ns)?
         }
     };
