@@ -140,26 +140,24 @@ pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
 
 // ---- starting the child ------------------------------------------------------------------------
 
-/// Makes the child announce itself on the socket `ready` and wait for a byte on `go` before it becomes the
-/// program; then, with a filter, install that. The end of this process ends the wait: the child closes its copy of `opener`,
-/// the other end of `go`.
+/// Makes the child announce itself on the socket `inside` and wait there for a byte before it becomes the program; then, with a filter,
+/// install that. The end of this process ends the wait: the child closes its copy of `outside`, the other end.
 pub(in crate::trace) fn hold_at_gate(
     command: &mut Command,
-    ready: OwnedFd,
-    go: OwnedFd,
-    opener: RawFd,
+    inside: OwnedFd,
+    outside: RawFd,
     filter: Option<Vec<libc::sock_filter>>,
 ) {
     let announce_and_wait = move || {
         let process = std::process::id().to_ne_bytes();
         let mut byte = 0_u8;
         let sent = process.as_ptr().cast();
-        // SAFETY: both descriptors are open (owned by this closure) and the buffers are valid; `opener` is used by the parent alone;
+        // SAFETY: both descriptors are open (owned by this closure) and the buffers are valid; `outside` is used by the parent alone;
         // `close`, `send` and `read` may be called between fork and exec. The kernel does not count `send` among the writes.
         let waited = unsafe {
-            libc::close(opener);
-            libc::send(ready.as_raw_fd(), sent, process.len(), libc::MSG_NOSIGNAL) == 4
-                && libc::read(go.as_raw_fd(), (&raw mut byte).cast(), 1) == 1
+            libc::close(outside);
+            libc::send(inside.as_raw_fd(), sent, process.len(), libc::MSG_NOSIGNAL) == 4
+                && libc::read(inside.as_raw_fd(), (&raw mut byte).cast(), 1) == 1
         };
         if !waited {
             return Err(io::Error::from_raw_os_error(libc::ECANCELED));

@@ -7,7 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 
 /// The child waits for this; if it is dropped unopened, the child never becomes the program.
-pub(in crate::trace) struct Gate(io::PipeWriter);
+pub(in crate::trace) struct Gate(UnixStream);
 
 impl Gate {
     /// Lets the child become the program.
@@ -23,20 +23,13 @@ pub(in crate::trace) fn start<T>(
     filter: Option<Vec<libc::sock_filter>>,
     watch: impl FnOnce(i32, Gate) -> io::Result<T>,
 ) -> io::Result<T> {
-    let (mut ready, announce) = UnixStream::pair()?;
-    let (wait, open) = io::pipe()?;
-    let opener = open.as_raw_fd();
-    sys::hold_at_gate(&mut command, announce.into(), wait.into(), opener, filter);
+    let (mut outside, inside) = UnixStream::pair()?;
+    sys::hold_at_gate(&mut command, inside.into(), outside.as_raw_fd(), filter);
     std::thread::scope(|scope| {
         let starting = scope.spawn(move || command.spawn());
         let mut process = [0; 4];
-        let watched = match ready.read_exact(&mut process) {
-            Ok(()) => watch(i32::from_ne_bytes(process), Gate(open)),
-            Err(error) => {
-                drop(open);
-                Err(error)
-            }
-        };
+        let announced = outside.read_exact(&mut process);
+        let watched = announced.and_then(|()| watch(i32::from_ne_bytes(process), Gate(outside)));
         match starting.join() {
             // The error of the start says more than its absence.
             Ok(Err(error)) if error.raw_os_error() != Some(libc::ECANCELED) => Err(error),

@@ -64,14 +64,15 @@ impl Ledger {
             let executable = procfs::executable(process);
             let name = || procfs::name(process).unwrap_or_else(|| "?".to_owned());
             let program = executable.as_deref().map(file_name);
-            let mut known = TracedProcess {
+            let language = executable
+                .as_deref()
+                .map(|file| Language::of(process, file));
+            TracedProcess {
                 program: program.unwrap_or_else(|| name().into()),
+                language: language.unwrap_or_default(),
+                gone: executable.is_none(),
                 ..TracedProcess::default()
-            };
-            if let Some(executable) = executable {
-                known.language = Language::of(process, &executable);
             }
-            known
         })
     }
 
@@ -87,7 +88,6 @@ impl Ledger {
     pub(crate) fn executed(&mut self, process: i32, name: &str) {
         let before = self.processes.remove(&process).unwrap_or_default();
         let now = self.process(process);
-        now.gone = procfs::executable(process).is_none();
         // By now it may have opened others; those above 2 may have been closed by the exec.
         now.descriptors = before.descriptors;
         if now.gone {
