@@ -128,8 +128,9 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
 /// program's own.
 const AROUND: f64 = 0.7;
 const OF_OWN: f64 = 0.9;
-/// At the very most, as caches are cold after a call: a part of the program's own time.
+/// At the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's.
 const COLD: f64 = 0.4;
+const COLDEST: f64 = 4.0;
 
 /// The time saved when the program follows the advice for its language.
 pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
@@ -158,7 +159,8 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         Buffering::Unbuffered => own.high,
         _ => COLD * own.likely,
     };
-    let around = Interval::of([least_ns, least_ns.midpoint(usual_ns), most_ns.max(usual_ns)]);
+    let most_ns = most_ns.min(COLDEST * all.likely).max(usual_ns);
+    let around = Interval::of([least_ns, least_ns.midpoint(usual_ns), most_ns]);
     // Larger writes may be synced more rarely, or as often.
     let syncing_ns = stream.syncing_ns as f64;
     in_kernel.independent(around)
