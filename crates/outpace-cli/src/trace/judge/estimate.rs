@@ -116,6 +116,12 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     (in_kernel_ns, own_ns)
 }
 
+/// The time in reads, where a program reads byte by byte for the same reason for which its writes are small.
+pub(super) fn reading_ns(process: &Watched) -> f64 {
+    let reads = process.own().read_calls * u64::from(process.language.reads_bytes());
+    reads as f64 * READ_NS[1]
+}
+
 /// The processor time of all writes, where that of some, and the last moments of the others, are in no reading: each of those
 /// took about as long as a write that was read.
 fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Interval {
@@ -164,6 +170,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     // Larger writes may be synced more rarely, or as often.
     let syncing_ns = stream.syncing_ns as f64;
     in_kernel.independent(around)
+        + Interval::between(stream.reading_ns, stream.reading_ns)
         // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
         + Interval::between(0.0, stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns])
@@ -203,6 +210,7 @@ mod tests {
             waiting_ns: 0,
             overlapped_ns: 0,
             syncing_ns: 0,
+            reading_ns: 0.0,
         }
     }
 
@@ -236,6 +244,17 @@ mod tests {
             pieces.high > lines.high + 200.0 * CALLS,
             "{pieces:?} {lines:?}"
         );
+    }
+
+    #[test]
+    fn reads_of_single_bytes_go_with_the_writes() {
+        let plain = lines(Language::UNRECOGNISED, 250.0, 90.0);
+        let reads = Stream {
+            reading_ns: 1_000.0 * CALLS,
+            ..plain.clone()
+        };
+        let [less, more] = [plain, reads].map(|stream| saved_by_blocks(&stream).low / CALLS);
+        assert!((more - less - 1_000.0).abs() < 1.0, "{less} {more}");
     }
 
     #[test]

@@ -74,6 +74,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.waiting_ns += other.waiting_ns;
     stream.overlapped_ns += other.overlapped_ns;
     stream.syncing_ns += other.syncing_ns;
+    stream.reading_ns += other.reading_ns;
     stream.tally.merge(&other.tally);
 }
 
@@ -107,6 +108,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         calls: io.write_calls,
         bytes: io.bytes_written,
         waiting_ns,
+        reading_ns: estimate::reading_ns(process),
         ..of_program.clone()
     };
     let mut others = Vec::new();

@@ -393,6 +393,7 @@ mod tests {
             waiting_ns,
             overlapped_ns: 0,
             syncing_ns: 0,
+            reading_ns: 0.0,
         }
     }
 

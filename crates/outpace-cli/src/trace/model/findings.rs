@@ -74,6 +74,8 @@ pub(crate) struct Stream {
     pub(crate) overlapped_ns: u64,
     /// Time asleep in calls after them, until a device had the bytes (fsync(2)).
     pub(crate) syncing_ns: u64,
+    /// Time in reads that become fewer with the writes.
+    pub(crate) reading_ns: f64,
 }
 
 impl Stream {

@@ -153,6 +153,11 @@ impl Language {
         self.column(Kind::Unknown, 3).is_some()
     }
 
+    /// Whether the option that makes writes small makes reads small, too.
+    pub(crate) fn reads_bytes(self) -> bool {
+        self.0.starts_with("unrecognised with ")
+    }
+
     /// The least cost of write calls in the program's own code, less what the remedy itself costs there, in parts of their time in
     /// the kernel.
     pub(crate) fn least_around_calls(self) -> f64 {
