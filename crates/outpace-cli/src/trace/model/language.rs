@@ -53,15 +53,11 @@ impl Language {
         self.0.split([',', ' ']).next().unwrap_or_default()
     }
 
-    /// The text of a column in its row, if there is one; on a terminal the row for terminals comes first.
-    fn column(self, kind: Kind, column: usize) -> Option<&'static str> {
-        let on_terminal = format!("{} on a terminal", self.0);
-        let names = [&*on_terminal, self.0].into_iter();
-        let mut names = names.skip(usize::from(kind != Kind::Terminal));
-        names.find_map(|name| {
-            let row = rows().find(|row| row[0] == name)?;
-            Some(row[column]).filter(|text| !text.is_empty())
-        })
+    /// The text of a column in its row.
+    fn column(self, column: usize) -> &'static str {
+        rows()
+            .find(|row| row[0] == self.0)
+            .map_or("", |row| row[column])
     }
 
     /// Recognises an interpreter by its file name, and a compiled program by what its compiler left in it.
@@ -150,7 +146,7 @@ impl Language {
     /// Whether the language's own printing makes one call for every print whatever the destination,
     /// so that writes that end lines are messages and no line buffer is at work.
     pub(crate) fn prints_unbuffered(self) -> bool {
-        self.column(Kind::Unknown, 3).is_some()
+        !self.column(3).is_empty()
     }
 
     /// Whether the option that makes writes small makes reads small, too.
@@ -161,9 +157,7 @@ impl Language {
     /// The least cost of write calls in the program's own code, less what the remedy itself costs there, in parts of their time in
     /// the kernel.
     pub(crate) fn least_around_calls(self) -> f64 {
-        let figure = self.column(Kind::Unknown, 4);
-        let figure = figure.and_then(|figure| figure.parse().ok());
-        figure.unwrap_or(LEAST_AROUND_CALLS)
+        self.column(4).parse().unwrap_or(LEAST_AROUND_CALLS)
     }
 
     /// The remedy for a stream with many small calls; `None` where no remedy is known to help on this kind of
@@ -171,8 +165,13 @@ impl Language {
     pub(crate) fn remedy_for_calls(self, buffering: Buffering, kind: Kind) -> Option<String> {
         // `stdbuf` cannot change explicit flushes.
         let is_flushed = self.name() == "C" && buffering == Buffering::Unbuffered;
-        let kind = if is_flushed { Kind::Unknown } else { kind };
-        let mut remedy = self.column(kind, 5)?;
+        let mut remedies = self.column(5).split("||").map(str::trim);
+        let remedy = if kind == Kind::Terminal && !is_flushed {
+            remedies.next_back()
+        } else {
+            remedies.next()
+        };
+        let mut remedy = remedy.filter(|remedy| !remedy.is_empty())?;
         if let Buffering::Block { .. } = buffering {
             // Its buffer has been asked for already.
             remedy = remedy.rsplit("; or ").next()?;
