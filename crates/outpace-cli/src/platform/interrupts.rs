@@ -47,12 +47,14 @@ fn remember_from_now_on(flags: libc::c_int) {
     }
 }
 
-/// The signal that has arrived since the last call, if any.
-pub(crate) fn take() -> Option<i32> {
-    match PENDING.swap(0, Ordering::Relaxed) {
-        0 => None,
-        signal => Some(signal),
+/// Whether a signal that has arrived since the last call ends the watching of a process. It does not if the process is a child of ours:
+/// the child gets the signal, unless the terminal has sent it to the child as well, and may end by it.
+pub(crate) fn end_watching(process: i32, is_child: bool) -> bool {
+    let signal = PENDING.swap(0, Ordering::Relaxed);
+    if is_child && matches!(signal, libc::SIGTERM | libc::SIGHUP) {
+        signals::send(process, signal);
     }
+    signal != 0 && !is_child
 }
 
 /// Whether one has ever arrived.
@@ -88,13 +90,6 @@ pub(crate) fn pause_unless(time: Duration, is_over: impl Fn() -> bool) -> bool {
         std::thread::sleep(left.min(STEP));
     }
     false
-}
-
-/// Passes a signal on to a child, unless the terminal has sent it to the child as well.
-pub(crate) fn pass_on(signal: i32, child: i32) {
-    if matches!(signal, libc::SIGTERM | libc::SIGHUP) {
-        signals::send(child, signal);
-    }
 }
 
 /// Sleeps for a while, or until a child ends or a signal arrives; returns whether a child has ended.

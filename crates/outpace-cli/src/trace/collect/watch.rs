@@ -121,12 +121,8 @@ impl Watcher {
             }
             let is_gone = !self.alive.contains_key(&self.root);
             let over = [is_gone, ending.is_some()][usize::from(self.launched)];
-            let signal = interrupts::take();
-            if over || (!self.launched && signal.is_some()) {
+            if over || interrupts::end_watching(self.root, self.launched) {
                 break;
-            }
-            if let Some(signal) = signal {
-                interrupts::pass_on(signal, self.root);
             }
             // Until the next is due, or a signal (a child's end among them) arrives.
             let due_ns = searches.due_ns.min(samples.due_ns);

@@ -107,14 +107,6 @@ impl CallTally {
         }
     }
 
-    /// The size written most often, with its share of the writes.
-    fn favourite(&self) -> Option<(u64, f64)> {
-        let total = self.sizes.count();
-        let sizes = self.exact_sizes.iter();
-        let (size, count) = sizes.max_by_key(|(size, count)| (**count, **size))?;
-        Some((*size, *count as f64 / total as f64))
-    }
-
     /// The buffering that the writes show. Never a guess: two writers that make the same
     /// system calls get the same name, and too few writes get none.
     pub(crate) fn buffering(&self) -> Buffering {
@@ -150,8 +142,9 @@ impl CallTally {
     /// A buffer that is written when full shows as writes of its size (C's stdio splits a message at
     /// the end of the buffer), or just below it (those that keep messages whole), but for the last.
     fn as_blocks(&self, writes: u64) -> Option<Buffering> {
-        let (favourite, share) = self.favourite()?;
-        if writes >= 3 && favourite >= SMALLEST_BLOCK && share >= 0.5 {
+        let sizes = self.exact_sizes.iter();
+        let (&favourite, count) = sizes.max_by_key(|(size, count)| (**count, **size))?;
+        if writes >= 3 && favourite >= SMALLEST_BLOCK && count * 2 >= writes {
             let capacity = customary(favourite);
             let is_near = capacity.abs_diff(favourite) <= APPENDED;
             // Whole lines of a size that no buffer has are messages.

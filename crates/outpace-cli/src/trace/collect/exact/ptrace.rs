@@ -134,11 +134,8 @@ impl<'a> Tracer<'a> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
-            if let Some(signal) = interrupts::take() {
-                if !self.filtered {
-                    break;
-                }
-                interrupts::pass_on(signal, self.run.root);
+            if interrupts::end_watching(self.run.root, self.filtered) {
+                break;
             }
         }
         if self.run.ending.is_none() {

@@ -437,10 +437,8 @@ fn watch(
             ending = Ending::reap(root)?;
         }
         reader.drain(&mut rings, ledger, clock::now_ns());
-        match interrupts::take() {
-            Some(_) if !launched => break,
-            Some(signal) => interrupts::pass_on(signal, root),
-            None => {}
+        if interrupts::end_watching(root, launched) {
+            break;
         }
     }
     let now_ns = clock::now_ns();
