@@ -157,7 +157,8 @@ fn exactly(
     timeline: Timeline,
     ready: &mut dyn FnMut(i32),
 ) -> io::Result<(Recording, Seen)> {
-    let mut ledger = Ledger::with_timeline(timeline);
+    let mut ledger = Ledger::default();
+    ledger.timeline = timeline;
     let points = tracepoints::Points::find();
     let mut run = match (&points, subject) {
         (&Ok(points), Subject::Process(process)) => {

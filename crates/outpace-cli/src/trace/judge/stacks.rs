@@ -11,10 +11,10 @@ const SHOWN: usize = 3;
 /// beyond the library: perf follows frame pointers, which many C libraries do not keep.
 pub(crate) fn at_writes(samples: &[Sample]) -> (Vec<Stack>, bool) {
     let (mut followed, mut lost) = (0, 0);
-    let mut counts: HashMap<Vec<&str>, u64> = HashMap::new();
+    let mut counts: HashMap<Vec<String>, u64> = HashMap::new();
     for sample in samples.iter().filter(|sample| is_at_write(sample)) {
         let own = sample.frames.iter().filter(|frame| !frame.in_kernel);
-        let names: Vec<&str> = own.map(|frame| frame.name.as_str()).collect();
+        let names: Vec<String> = own.map(|frame| frame.name.clone()).collect();
         // A single name is the library's.
         if names.len() > 1 {
             *counts.entry(names).or_default() += 1;
@@ -23,12 +23,9 @@ pub(crate) fn at_writes(samples: &[Sample]) -> (Vec<Stack>, bool) {
             lost += 1;
         }
     }
+    let counts = counts.into_iter();
     let mut stacks: Vec<Stack> = counts
-        .into_iter()
-        .map(|(frames, samples)| Stack {
-            frames: frames.into_iter().map(str::to_owned).collect(),
-            samples,
-        })
+        .map(|(frames, samples)| Stack { frames, samples })
         .collect();
     stacks.sort_by(|a, b| b.samples.cmp(&a.samples).then(a.frames.cmp(&b.frames)));
     stacks.truncate(SHOWN);

@@ -270,11 +270,12 @@ fn is_script(path: &Path) -> bool {
     let is_marked = |mut file: File| file.read_exact(&mut start).is_ok() && start == *b"#!";
     let has_interpreter = path.is_file() && File::open(path).is_ok_and(is_marked);
     let ending = path.extension().and_then(|ending| ending.to_str());
-    has_interpreter
-        || ending.is_some_and(|ending| {
-            let ending = ending.to_ascii_lowercase();
-            ENDINGS.split(' ').any(|known| known == ending)
-        })
+    let is_known = |ending| {
+        ENDINGS
+            .split(' ')
+            .any(|known| known.eq_ignore_ascii_case(ending))
+    };
+    has_interpreter || ending.is_some_and(is_known)
 }
 
 fn contains(haystack: &[u8], needle: &str) -> bool {

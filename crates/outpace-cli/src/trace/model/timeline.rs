@@ -106,14 +106,11 @@ impl Timeline {
                 self.spans += 1;
             }
         }
-        while self.spans > self.most {
-            let before = self.resolution_ns;
-            self.resolution_ns = (before * 2).max(FIRST_RESOLUTION_NS);
+        // At the coarsest, each track is one span already.
+        while self.spans > self.most && self.resolution_ns < u64::MAX {
+            let coarser_ns = self.resolution_ns.saturating_mul(2);
+            self.resolution_ns = coarser_ns.max(FIRST_RESOLUTION_NS);
             self.compact();
-            if self.resolution_ns == before {
-                // Everything is one already.
-                break;
-            }
         }
     }
 
@@ -171,6 +168,15 @@ mod tests {
             assert_eq!(spans().map(|span| span.in_calls_ns).sum::<u64>(), 500_000);
             assert_eq!(spans().count(), timeline.spans);
         }
+    }
+
+    #[test]
+    fn more_tracks_than_there_is_room_for_are_kept_with_a_span_each() {
+        let mut timeline = Timeline::recording(10);
+        for thread in 0..100 {
+            timeline.add([1, thread, 1], &"program".into(), span(0, 1));
+        }
+        assert_eq!((timeline.tracks.len(), timeline.spans), (100, 100));
     }
 
     #[test]

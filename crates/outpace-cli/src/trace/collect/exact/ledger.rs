@@ -41,20 +41,13 @@ pub(crate) struct Ledger {
     processes: HashMap<i32, TracedProcess>,
     /// By program, descriptor and destination.
     entries: BTreeMap<StreamKey, LedgerEntry>,
+    /// Each call, for a profile.
     pub(crate) timeline: Timeline,
     /// A way to write that one of the processes may use and that is not seen.
     pub(crate) unseen: Option<Unseen>,
 }
 
 impl Ledger {
-    /// A ledger that also keeps each call, for a profile.
-    pub(crate) fn with_timeline(timeline: Timeline) -> Self {
-        Self {
-            timeline,
-            ..Self::default()
-        }
-    }
-
     fn process(&mut self, process: i32) -> &mut TracedProcess {
         let unseen = &mut self.unseen;
         self.processes.entry(process).or_insert_with(|| {
