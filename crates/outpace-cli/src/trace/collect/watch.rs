@@ -58,8 +58,6 @@ struct Watcher {
     timeline: Timeline,
     looks: u64,
     last_look_ns: u64,
-    /// Time that exact looks took.
-    peeking_ns: u64,
     /// How often threads were listened to.
     listens: u64,
     /// Writes since the last search before a process became another program, counted for that one.
@@ -152,7 +150,7 @@ impl Watcher {
             unseen: has_io_uring.then_some(Unseen::Ring),
             ending,
             wall_ns,
-            overhead_ns: self.peeking_ns,
+            overhead_ns: processes().map(|process| process.peeking_ns).sum(),
             delayed_ns,
             beside_ns,
             timeline: self.timeline,
@@ -192,19 +190,16 @@ impl Watcher {
                 continue;
             };
             match watched.peek(thread) {
-                Ok(peeking_ns) => self.peeking_ns += peeking_ns,
+                Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // A stop could do harm, or is not permitted.
-                Err(_) => not_to_stop.extend(may_listen.then_some((watched.process, thread))),
+                Err(_) => not_to_stop.extend(may_listen.then_some((watched, thread))),
             }
         }
-        if !not_to_stop.is_empty() {
-            self.listens += 1;
-        }
-        for (process, thread) in &not_to_stop {
-            if let Some(watched) = self.alive.get_mut(process) {
-                self.peeking_ns += watched.listen(*thread, not_to_stop.len() as u64);
-            }
+        let count = not_to_stop.len() as u64;
+        self.listens += count.min(1);
+        for (watched, thread) in not_to_stop {
+            watched.listen(thread, count);
         }
     }
 

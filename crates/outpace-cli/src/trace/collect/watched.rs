@@ -100,7 +100,7 @@ pub(crate) struct Watched {
     /// Where it writes, as the last call shows in which a thread was found asleep.
     writes_at: Option<CallSite>,
     /// Time that exact looks took from it, without waits for a processor, and their processor time.
-    peeking_ns: u64,
+    pub(super) peeking_ns: u64,
     stops_ns: u64,
     /// Samples that found its thread asleep in a write, and elsewhere.
     asleep: (u64, u64),
@@ -336,8 +336,8 @@ impl Watched {
         is_due.then(|| self.threads.busiest())?
     }
 
-    /// Takes an exact look at a thread, and says what that took of its time.
-    pub(super) fn peek(&mut self, thread: i32) -> io::Result<u64> {
+    /// Takes an exact look at a thread.
+    pub(super) fn peek(&mut self, thread: i32) -> io::Result<()> {
         if self.mean_size() > peek::LARGEST {
             return Err(io::ErrorKind::Unsupported.into());
         }
@@ -353,7 +353,7 @@ impl Watched {
         self.others.0 += look.others;
         self.others.1 += (look.writes.len() as u64).saturating_sub(1);
         self.take(clock::now_ns(), look.writes);
-        Ok(look.took_ns)
+        Ok(())
     }
 
     /// Samples every thread, for the time since the last sample. `beside_others`: other processes may go on while it waits.
@@ -432,8 +432,8 @@ impl Watched {
     }
 
     /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and the place where it writes is known,
-    /// else by samples in quick succession. Says how long that slowed it down.
-    pub(super) fn listen(&mut self, thread: i32, part: u64) -> u64 {
+    /// else by samples in quick succession.
+    pub(super) fn listen(&mut self, thread: i32, part: u64) {
         self.is_listened_to = true;
         let before = self.threads.get_mut(thread).and_then(Thread::sampled);
         if self.writes_at.is_none() {
@@ -477,9 +477,7 @@ impl Watched {
             self.peeked_at = self.own().write_calls;
         }
         let thread = self.threads.get_mut(thread).filter(|_| is_slowed);
-        let slowed_ns = thread.map_or(0, |thread| thread.slow_since(before));
-        self.peeking_ns += slowed_ns;
-        slowed_ns
+        self.peeking_ns += thread.map_or(0, |thread| thread.slow_since(before));
     }
 
     /// Takes successive writes of a thread since this moment into account, and says of how many the end is known.
