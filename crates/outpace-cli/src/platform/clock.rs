@@ -1,5 +1,6 @@
 //! The monotonic clock as a number, comparable with the kernel's time stamps.
 
+use super::procfs::Processor;
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Display;
 
@@ -100,9 +101,9 @@ pub(crate) fn local_time(seconds: u64) -> String {
     )
 }
 
-/// User and system time, in nanoseconds, of the children that have been waited for.
+/// The processor time of the children that have been waited for.
 #[allow(unsafe_code)]
-pub(crate) fn children_ns() -> (u64, u64) {
+pub(crate) fn children() -> Processor {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: getrusage(2) writes one `rusage` to the pointer, which is valid for that. Zeroes are a value of its integers:
     // it is initialised even if the call fails.
@@ -114,5 +115,5 @@ pub(crate) fn children_ns() -> (u64, u64) {
         u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
             + u64::try_from(time.tv_usec).unwrap_or(0) * 1_000
     };
-    (nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime))
+    Processor::of(nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime))
 }

@@ -15,7 +15,7 @@ use crate::bench::destination::open::Sink;
 use crate::bench::destination::reader::Received;
 use crate::bench::experiment::clock::{self, RungReport};
 use crate::fps::canvas::StandardStream;
-use crate::platform::clock::{children_ns, now_ns};
+use crate::platform::clock::{children, now_ns};
 use crate::platform::{interrupts, quiet};
 
 /// The figures of one run.
@@ -94,17 +94,15 @@ pub(super) fn run_clocked_outside(
     sink: Sink<'_>,
 ) -> Result<Trial, Stopped> {
     command.env_remove(clock::REPORT);
-    let cpu_before = children_ns();
+    let before = children();
     let started_ns = now_ns();
     let (received, ended_ns) = to_the_end_at(command, stream, sink)?;
     let wall_ns = ended_ns.saturating_sub(started_ns);
-    let (user_ns, system_ns) = children_ns();
-    let cpu_ns = (user_ns + system_ns).saturating_sub(cpu_before.0 + cpu_before.1);
     let report = RungReport {
         started_ns,
         caller_ns: wall_ns,
         wall_ns,
-        cpu_ns,
+        cpu_ns: children().since(before).total_ns,
         ..RungReport::default()
     };
     Ok(Trial::new(report, received))

@@ -9,7 +9,7 @@ mod watch;
 pub(super) mod watched;
 
 use crate::platform::clock;
-use crate::platform::procfs;
+use crate::platform::procfs::{self, Processor, Stat};
 use crate::trace::model::findings::Recording;
 use crate::trace::model::timeline::Timeline;
 use exact::{Ledger, LedgerEntry, gate, ptrace, tracepoints};
@@ -67,9 +67,8 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     } else {
         lightly(subject, options.timeline, &mut ready)?
     };
-    let after = processor_time(process);
-    run.user_ns = after.0.saturating_sub(before.0);
-    run.system_ns = after.1.saturating_sub(before.1);
+    let used = processor_time(process).since(before);
+    (run.user_ns, run.system_ns) = (used.user_ns, used.system_ns);
     // Threads are held or wait for a processor at the same time, and after their end: both together take no more than the time in
     // which they did not run. Tracepoints take processor time.
     let ran_ns = (run.user_ns + run.system_ns).saturating_sub(run.beside_ns);
@@ -82,7 +81,7 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     if process.is_none() {
         let ours = getpid().as_raw_pid();
         let mut left = procfs::children(ours, ours);
-        left.retain(|&child| procfs::Stat::of(child).is_some_and(|stat| !stat.has_ended));
+        left.retain(|&child| Stat::of(child).is_some_and(|stat| !stat.has_ended));
         run.notes.extend(left.into_iter().map(|child| {
             let name = procfs::name(child).unwrap_or_default();
             format!("process {child} ({name}), which the program left behind, goes on: `outpace trace -p {child}` watches it")
@@ -96,15 +95,10 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     Ok((run, seen))
 }
 
-/// User and system time, in nanoseconds: of a process, or of the children that have been reaped.
-fn processor_time(process: Option<i32>) -> (u64, u64) {
-    match process {
-        Some(process) => {
-            let processor = procfs::Stat::of(process).unwrap_or_default().processor;
-            (processor.user_ns, processor.system_ns)
-        }
-        None => clock::children_ns(),
-    }
+/// Of a process, or of the children that have been reaped.
+fn processor_time(process: Option<i32>) -> Processor {
+    let of_process = |process| Stat::of(process).unwrap_or_default().processor;
+    process.map_or_else(clock::children, of_process)
 }
 
 /// By the kernel's counters and samples.
@@ -183,7 +177,7 @@ fn exactly(
     run.unseen = ledger.unseen;
     let (entries, timeline) = ledger.into_entries();
     // Leaves at least the program's own processor time.
-    let most_ns = run.wall_ns.saturating_sub(clock::children_ns().0);
+    let most_ns = run.wall_ns.saturating_sub(clock::children().user_ns);
     run.overhead_ns = run.overhead_ns.min(most_ns);
     run.timeline = timeline;
     Ok((run, Seen::Calls(entries)))

@@ -5,7 +5,7 @@ use super::threads::Reading;
 use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::Ending;
-use crate::platform::procfs::{self, IoCounters, Processor};
+use crate::platform::procfs::{self, IoCounters};
 use crate::platform::{interrupts, signals};
 use crate::trace::model::findings::{Mode, Recording, Unseen};
 use crate::trace::model::timeline::Timeline;
@@ -299,14 +299,13 @@ impl Watcher {
             self.search(clock::now_ns());
         }
         for process in ended {
-            let before = clock::children_ns();
+            let before = clock::children();
             let ending = Ending::of(process)?;
-            let after = clock::children_ns();
             if let Some(watched) = self.alive.get_mut(&process)
                 && !watched.has_reaped()
             {
                 // It has no children: its addition to our children's time is its own.
-                watched.reaped = Some(Processor::of(after.0 - before.0, after.1 - before.1));
+                watched.reaped = Some(clock::children().since(before));
             }
             if process == self.root {
                 root = ending;
