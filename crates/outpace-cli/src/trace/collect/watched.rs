@@ -88,7 +88,7 @@ pub(crate) struct Watched {
     /// Its processor time to the microsecond, known when it is reaped.
     pub(super) reaped: Option<Processor>,
     /// Its writes, and the processor time that had taken, when it was first seen to have written.
-    pub(crate) start: Option<(u64, Processor)>,
+    pub(crate) start: (u64, Processor),
     /// The count of exact looks, and of its writes at the last one.
     peeks: u32,
     peeked_at: u64,
@@ -172,12 +172,11 @@ impl Watched {
             self.is_recognised = true;
             self.language = Language::of(process, executable);
         }
-        if self.start.is_none() && self.own().write_calls > 0 {
-            let writers = self.threads.writers();
-            self.start = Some((self.own().write_calls, writers.processor));
+        let writers = self.threads.writers().processor;
+        if self.start.0 == 0 {
+            self.start = (self.own().write_calls, writers);
         }
-        let start = self.start.unwrap_or_default().1;
-        let written = self.threads.writers().processor.since(start);
+        let written = writers.since(self.start.1);
         if written.user_ns + written.system_ns >= ENOUGH_SAMPLED_NS {
             self.threads.end_samples();
         }

@@ -72,7 +72,7 @@ const SYSTEMATIC: f64 = 0.035;
 /// The processor time of a process from its first write on: in the calls, and its own between them.
 pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) {
     let (io, processor) = (process.own(), process.processor());
-    let start = process.start.filter(|start| start.0 < io.write_calls);
+    let start = Some(process.start).filter(|start| start.0 < io.write_calls);
     let (unseen, start) = start.unwrap_or_default();
     // Assumes the same time for each write before the process was first seen as after that.
     let calls = (io.write_calls as f64).max(1.0);

@@ -65,7 +65,7 @@ impl Language {
         let name = executable.file_name().and_then(|name| name.to_str());
         let arguments = procfs::arguments(process);
         match Self::of_interpreter(name.unwrap_or_default(), &arguments) {
-            Some(Self::PYTHON) => python(process),
+            Some(Self::PYTHON) => python(process, &arguments),
             Some(Self("Java")) if runs_no_java(process, &arguments) => Self::UNRECOGNISED,
             Some(language) => language,
             None if name == Some("busybox") => Self::of_applet(&arguments),
@@ -167,7 +167,7 @@ impl Language {
         let is_flushed = self.name() == "C" && buffering == Buffering::Unbuffered;
         let mut remedies = self.column(5).split("||").map(str::trim);
         let remedy = if kind == Kind::Terminal && !is_flushed {
-            remedies.next_back()
+            remedies.last()
         } else {
             remedies.next()
         };
@@ -206,10 +206,9 @@ fn has_stdbuf(process: i32) -> bool {
 }
 
 /// Python, with the option or variable that makes it write every message at once.
-fn python(process: i32) -> Language {
+fn python(process: i32, arguments: &[String]) -> Language {
     let is_set = |word: &String| word.starts_with("PYTHONUNBUFFERED=") && !word.ends_with('=');
     // Options of one letter may stand together, and end where the script or `-c` or `-m` begins.
-    let arguments = procfs::arguments(process);
     let options = arguments.iter().skip(1);
     let options = options.take_while(|word| word.starts_with('-') && !word.starts_with("--"));
     let letters = options.filter_map(|word| word[1..].split(['c', 'm', 'W', 'X']).next());
