@@ -12,4 +12,4 @@ pub use cell::{Attributes, Cell, Color, ColorKind, Style};
 pub(crate) use cell::{FULL_BLOCK, LOWER_HALF, UPPER_HALF, first_difference, same_cells};
 pub use screen::{Cursor, Screen};
 pub use stats::Stats;
-pub(crate) use symbols::{has_only_marks, is_narrow, trusted_width};
+pub(crate) use symbols::{has_only_marks, is_narrow, is_placeholder, trusted_width};

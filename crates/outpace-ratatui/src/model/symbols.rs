@@ -94,6 +94,12 @@ pub(crate) fn has_only_marks(text: &str) -> bool {
         && characters.all(|c| c.width() == Some(0) && !changes_shape(c))
 }
 
+/// Whether a symbol stands for a cell of an image: the placeholder of kitty's graphics protocol, and marks for its row and column. An application
+/// sends it to terminals that know it alone, in which it takes one column.
+pub(crate) fn is_placeholder(text: &str) -> bool {
+    text.starts_with('\u{10eeee}') && has_only_marks(text)
+}
+
 /// The columns of a character on whose width terminals agree, 0 for all others. Terminals agree on most of the
 /// lower planes but for emoji and characters that have an emoji form. Ambiguous widths (lines, blocks) are narrow
 /// in every terminal that draws ratatui's borders.

@@ -4,7 +4,7 @@ use super::Renderer;
 use super::encode::At;
 use crate::model::{
     Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, first_difference, has_only_marks,
-    is_narrow, trusted_width,
+    is_narrow, is_placeholder, trusted_width,
 };
 
 /// Where bytes are cheap, one row in this many is drawn in colour order: a part of the gain for a part of the time.
@@ -396,6 +396,13 @@ impl Renderer {
             None => symbols.text(cell).unwrap_or(" "),
         };
         self.reach(x, y);
+        if is_placeholder(text) && x + 1 < width {
+            self.encoder.set_pen(cell.style());
+            self.encoder.text(text);
+            self.encoder.advance(1);
+            self.mark_shown(wanted, x, y, 1);
+            return x + 1;
+        }
         let opaque = symbols.is_opaque(cell);
         let widest = usize::from(symbols.widest(cell)).max(columns);
         // A terminal may draw no symbol, since it does not know it or takes it to have no width: the text before must not be left.
@@ -528,6 +535,23 @@ mod tests {
         assert!(
             !bytes.contains('\x08'),
             "there is a blank already: {bytes:?}"
+        );
+    }
+
+    #[test]
+    fn placeholders_of_an_image_follow_one_another_without_motions() {
+        let mut wanted = Screen::new(10, 2);
+        for y in 0..2 {
+            for x in 2..6 {
+                wanted.put_symbol(x, y, "\u{10eeee}\u{305}\u{30d}", 1, Style::default());
+            }
+        }
+        let mut renderer = Renderer::new(Capabilities::basic());
+        renderer.render(&Screen::new(10, 2));
+        let text = String::from_utf8(renderer.render(&wanted).to_vec()).unwrap();
+        assert!(
+            text.contains(&"\u{10eeee}\u{305}\u{30d}".repeat(4)),
+            "{text:?}"
         );
     }
 
