@@ -143,7 +143,7 @@ impl Verdict {
                 let beside = duration(run.beside_ns as f64);
                 verdict.give_up(format!(
                     "{}, but threads that do not write run beside it for {beside}, and may take up what larger writes save",
-                    verdict.writing_took(),
+                    verdict.writing_took(""),
                 ));
                 verdict.explain_now(findings);
             }
@@ -185,14 +185,15 @@ impl Verdict {
         self.say(format!("No verdict: {why}."));
     }
 
-    fn writing_took(&self) -> String {
+    /// The part of the time, with the name of a stream where it is all of that stream.
+    fn writing_took(&self, to_name: &str) -> String {
         let now = duration(self.now_ns as f64);
-        format!("writing took {} of {now}", percent(self.share))
+        format!("writing{to_name} took {} of {now}", percent(self.share))
     }
 
     /// Says why no change would gain much.
     fn explain_nothing(&mut self, findings: &Findings, worst: &Stream) {
-        let took = self.writing_took();
+        let took = self.writing_took("");
         let hides_much = self.blocks_save_ns.high >= WORTH_IT * self.now_ns as f64;
         let awaited = worst.target.kind.awaited();
         let why = if let Some(unseen) = findings.run.unseen {
@@ -228,11 +229,8 @@ impl Verdict {
         let of_worst = (worst.writing_ns() as f64 / self.now_ns as f64).min(self.share);
         let name = worst.descriptors.name();
         let took = match percent(of_worst) {
-            same if same == percent(self.share) => {
-                self.writing_took()
-                    .replacen("writing", &format!("writing to {name}"), 1)
-            }
-            other => format!("{}, and to {name} {other}", self.writing_took()),
+            same if same == percent(self.share) => self.writing_took(&format!(" to {name}")),
+            other => format!("{}, and to {name} {other}", self.writing_took("")),
         };
         let [blocks, reader] = self.gains();
         let part = match [of_worst, blocks.max(reader)].map(|part| part < SMALL) {
