@@ -8,6 +8,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 skip() { printf 'skipped: %s\n' "$*"; }
 
+# A prefix that shells, sed and pkg-config could misread; a stage, as packages are made; and the prefix of the tests.
+./install.sh "$work/a & b|c" "$built"
+grep -qxF "prefix=$work/a\\ &\\ b|c" "$work/a & b|c/lib/pkgconfig/outpace.pc" || { echo 'the prefix is not written as it is'; exit 1; }
+DESTDIR=$work/stage ./install.sh /usr "$built"
+grep -qxF 'prefix=/usr' "$work/stage/usr/lib/pkgconfig/outpace.pc" || { echo 'DESTDIR is not heeded'; exit 1; }
 ./install.sh "$work/prefix" "$built"
 export PKG_CONFIG_PATH="$work/prefix/lib/pkgconfig" LD_LIBRARY_PATH="$work/prefix/lib"
 if command -v pkg-config >/dev/null; then
