@@ -200,16 +200,16 @@ macro_rules! dbg {
     ($value:expr $(,)?) => {
         // `match`, so that temporaries of the expression live as long as in its statement.
         match $value {
-            value => {
+            tmp => {
                 $crate::eprintln!(
                     "[{}:{}:{}] {} = {:#?}",
                     $crate::__private::std::file!(),
                     $crate::__private::std::line!(),
                     $crate::__private::std::column!(),
                     $crate::__private::std::stringify!($value),
-                    &&value as &dyn $crate::__private::std::fmt::Debug
+                    &&tmp as &dyn $crate::__private::std::fmt::Debug
                 );
-                value
+                tmp
             }
         }
     };

@@ -9,8 +9,9 @@ use std::time::Duration;
 /// When a stream's bytes go to the kernel, and on whose thread.
 ///
 /// Capacities are bytes; [`BY_DESTINATION`](Buffering::BY_DESTINATION) (0) follows the destination.
-/// The default of standard output is `Prompt` on a terminal, pipe or socket and `Block` on a regular
-/// file or the null device; that of standard error is `Unbuffered`.
+/// The default of standard output is `Prompt` on a terminal, pipe or socket, `Block` on a regular
+/// file or the null device, and `Line` where each write is a message or a command: datagram sockets, devices,
+/// files of `/proc` and `/sys`. That of standard error is `Unbuffered`.
 ///
 /// As text, in `OUTPACE_STDOUT` and `OUTPACE_STDERR` and for [`str::parse`]: `unbuffered`, `line`,
 /// `block[:64KiB]`, `prompt[:4ms]`, `background[:16MiB]`.
@@ -118,9 +119,11 @@ impl Buffering {
     pub(crate) fn for_destination(destination: Destination) -> &'static Self {
         static PROMPT: Buffering = Buffering::prompt();
         static BLOCK: Buffering = Buffering::block();
+        static LINE: Buffering = Buffering::Line;
         match destination {
             Destination::Terminal | Destination::Pipe(_) | Destination::Socket => &PROMPT,
             Destination::File | Destination::Null => &BLOCK,
+            Destination::Messages => &LINE,
         }
     }
 

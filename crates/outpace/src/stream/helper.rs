@@ -143,6 +143,9 @@ fn run(engine: &Engine) {
     let (mut seen, mut quiet) = (u64::MAX, 0);
     // The line that was unfinished at the last look.
     let mut unfinished: Option<UnfinishedLine> = None;
+    // Before the last nap. A clock that has not moved during a nap stands still, by libfaketime for example, and the deadline would
+    // never come.
+    let mut before_nap = Moment::NEVER;
     let select: SelectWorker = |state| &mut state.helper.worker;
     engine.work(select, &engine.wake, |mut state| {
         if !state.helper.active {
@@ -155,9 +158,12 @@ fn run(engine: &Engine) {
         if let Some(deadline) = state.helper.deadline
             && deadline.left().is_some()
             && !state.helper.hurried
+            && before_nap != now
         {
+            before_nap = now;
             return (state, Rest::Until(deadline));
         }
+        before_nap = Moment::NEVER;
         let hurried = mem::replace(&mut state.helper.hurried, false);
         let all = engine.accepted(&state);
         if state.drained < all || state.has_gap() {

@@ -238,13 +238,16 @@ impl State {
     /// How many bytes one write takes at most, unless a single line is longer.
     pub(super) fn write_limit(&self, patience: Patience) -> usize {
         let limit = match (self.mode, self.destination) {
+            // A datagram has a limit: larger blocks would be errors.
+            (
+                Mode::Block | Mode::Prompt { .. } | Mode::Background,
+                Some((Destination::Messages, _)),
+            ) => SOCKET_WRITE,
             // A message, or a block, is one write, as the user has chosen.
             (Mode::Unbuffered | Mode::Block, _) => usize::MAX,
             (_, Some((Destination::Socket, _))) => SOCKET_WRITE,
-            (_, Some((Destination::Terminal | Destination::File | Destination::Null, _))) => {
-                usize::MAX
-            }
             (_, Some((Destination::Pipe(_), _)) | None) => sys::PIPE_BUF,
+            _ => usize::MAX,
         };
         if patience.is_short() {
             limit.min(sys::POLLED_WRITE)

@@ -21,6 +21,37 @@ pub(crate) fn pipe_capacity(fd: RawFd) -> Option<usize> {
     usize::try_from(unsafe { libc::fcntl(fd, libc::F_GETPIPE_SZ) }).ok()
 }
 
+/// Whether a regular file is a setting or command of the kernel's, which takes what one write has.
+pub(crate) fn is_of_kernel(fd: RawFd, status: &libc::stat) -> bool {
+    /// `linux/magic.h`: proc, sys, cgroup, cgroup2, debugfs, tracefs, configfs, securityfs, selinuxfs, smackfs, efivarfs, resctrl,
+    /// binfmt_misc.
+    const KERNEL: [u32; 13] = [
+        0x9fa0,
+        0x6265_6572,
+        0x0027_e0eb,
+        0x6367_7270,
+        0x6462_6720,
+        0x7472_6163,
+        0x6265_6570,
+        0x7363_6673,
+        0xf97c_ff8c,
+        0x4341_5d53,
+        0xde5e_81e4,
+        0x0765_5821,
+        0x4249_4e4d,
+    ];
+    // A file system on a disk has that device's number.
+    if libc::major(status.st_dev) != 0 {
+        return false;
+    }
+    let mut system = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: `system` is writable; the call fills it when it returns 0.
+    unsafe {
+        libc::fstatfs(fd, system.as_mut_ptr()) == 0
+            && KERNEL.contains(&(system.assume_init().f_type as u32))
+    }
+}
+
 /// Opens the pipe or terminal of a descriptor once more, for non-blocking writes. `None` where it may not be opened, or
 /// without `/proc`, or for an emulator's side of a pseudo-terminal: each of these has the device 5:2
 /// (`Documentation/admin-guide/devices.txt`), and opening that makes another pseudo-terminal.

@@ -63,8 +63,10 @@ pub(crate) enum Destination {
     /// A pipe or FIFO, with its capacity in bytes where the system tells.
     Pipe(Option<usize>),
     Socket,
-    /// A regular file, or anything else that neither waits nor has a reader that watches it.
+    /// A regular file.
     File,
+    /// Each write is a message or a command: a socket for datagrams, a file of the kernel's, a device.
+    Messages,
     /// The null device.
     Null,
 }
@@ -107,7 +109,7 @@ pub(crate) struct FileIdentity(pub(crate) [u64; 3]);
 /// A moment, in nanoseconds of a monotonic clock.
 ///
 /// Not `Instant`: it checks each operation, and its messages would be linked into small programs.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment(u64);
 
 impl Moment {

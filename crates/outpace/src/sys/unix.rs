@@ -7,6 +7,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 /// Puts off the cancellation of this thread by pthread_cancel(3) while it exists, in programs that use the C interface. A thread
 /// that is cancelled in a system call leaves it by unwinding, and the frames of Rust on its stack would end the process.
@@ -123,10 +124,12 @@ impl Output {
         let status = unsafe { status.assume_init() };
         let destination = match status.st_mode & libc::S_IFMT {
             libc::S_IFIFO => Destination::Pipe(super::pipe_capacity(self.0)),
-            libc::S_IFSOCK => Destination::Socket,
+            libc::S_IFSOCK if self.is_byte_stream() => Destination::Socket,
             libc::S_IFCHR if self.is_terminal() => Destination::Terminal,
             libc::S_IFCHR if super::is_null_device(&status) => Destination::Null,
-            _ => Destination::File,
+            libc::S_IFREG if !super::is_of_kernel(self.0, &status) => Destination::File,
+            libc::S_IFBLK => Destination::File,
+            _ => Destination::Messages,
         };
         #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
         let identity = [
@@ -135,6 +138,24 @@ impl Output {
             status.st_rdev as u64,
         ];
         (destination, Some(FileIdentity(identity)))
+    }
+
+    /// Whether a socket keeps no boundaries between writes.
+    fn is_byte_stream(&self) -> bool {
+        let mut kind: c_int = 0;
+        let mut length = size_of::<c_int>() as libc::socklen_t;
+        // SAFETY: `kind` is writable for `length` bytes.
+        let asked = unsafe {
+            let kind = (&raw mut kind).cast();
+            libc::getsockopt(
+                self.0,
+                libc::SOL_SOCKET,
+                libc::SO_TYPE,
+                kind,
+                &raw mut length,
+            )
+        };
+        asked != 0 || kind == libc::SOCK_STREAM
     }
 
     pub(crate) fn is_terminal(&self) -> bool {
@@ -219,6 +240,14 @@ pub(crate) fn pause() {
 /// The largest write that every system takes (macOS refuses 2 GiB).
 const MAX_WRITE: usize = 1 << 30;
 
+/// What threads are given that have not taken it yet. With no place left, a leak detector might report it, as above.
+static STARTING: [AtomicPtr<c_void>; 4] = [const { AtomicPtr::new(ptr::null_mut()) }; 4];
+
+fn exchange_starting(before: *mut c_void, after: *mut c_void) {
+    let exchange = |place: &AtomicPtr<_>| place.compare_exchange(before, after, Relaxed, Relaxed);
+    let _ = STARTING.iter().any(|place| exchange(place).is_ok());
+}
+
 /// Starts a helper thread that receives no signals, so that the program's own threads get them. Except SIGTTOU: with
 /// that blocked, a background job would go on printing where `stty tostop` stops it.
 ///
@@ -226,7 +255,7 @@ const MAX_WRITE: usize = 1 << 30;
 /// small program.
 ///
 /// The thread has the closure on its own stack, and no memory on the heap: in the child of a fork, which does not have
-/// the thread, leak detectors would report that.
+/// the thread, leak detectors would report that. Until the thread runs, [`STARTING`] refers to the memory.
 pub(crate) fn spawn<F: FnOnce() + Send + 'static>(
     name: &'static CStr,
     run: F,
@@ -234,14 +263,17 @@ pub(crate) fn spawn<F: FnOnce() + Send + 'static>(
     extern "C" fn main<F: FnOnce()>(start: *mut c_void) -> *mut c_void {
         // SAFETY: `spawn` has given this to this thread alone.
         let (name, run) = *unsafe { Box::from_raw(start.cast::<(&CStr, F)>()) };
+        exchange_starting(start, ptr::null_mut());
         super::name_thread(name);
         run();
         ptr::null_mut()
     }
 
     let start = Box::into_raw(Box::new((name, run)));
+    exchange_starting(ptr::null_mut(), start.cast());
     // SAFETY: `main` takes the box at `start`, which is `Send`.
     unsafe { create_thread(main::<F>, start.cast()) }.inspect_err(|_| {
+        exchange_starting(start.cast(), ptr::null_mut());
         // SAFETY: no thread was started, so the box is still this function's.
         drop(unsafe { Box::from_raw(start) });
     })
@@ -375,6 +407,10 @@ mod other {
     /// The capacity of a pipe cannot be asked.
     pub(crate) fn pipe_capacity(_fd: std::os::fd::RawFd) -> Option<usize> {
         None
+    }
+
+    pub(crate) fn is_of_kernel(_fd: std::os::fd::RawFd, _status: &libc::stat) -> bool {
+        false
     }
 
     pub(crate) fn is_null_device(status: &libc::stat) -> bool {

@@ -1,7 +1,7 @@
 //! The promises of `Prompt`: text appears while the program does something else, and neither small programs nor bursts
 //! pay for it.
 
-use crate::support::{Program, To, list, wait_to_go_on, write_calls};
+use crate::support::{Program, To, list, skip, wait_to_go_on, write_calls};
 use std::io::Write;
 
 list! {
@@ -21,10 +21,11 @@ list! {
         a_line_now_and_then_is_written_by_its_caller,
         a_burst_makes_hardly_any_system_calls,
         the_helper_sleeps_when_nothing_is_pending,
+        under_a_clock_that_stands_still_a_question_appears,
     ],
     programs: [
         spin, sleep, hold_the_guard, build_a_message, ask, count_slowly, burst_pause_burst,
-        hello_world, twelve, now_and_then, many, burst_then_nothing,
+        hello_world, twelve, now_and_then, many, burst_then_nothing, question_after_a_burst,
     ],
 }
 
@@ -285,4 +286,28 @@ fn the_helper_sleeps_when_nothing_is_pending() {
         running.go_on();
         running.finish().succeeded();
     }
+}
+
+fn question_after_a_burst() {
+    burst();
+    outpace::stdout().lock().str("name? ");
+    wait_to_go_on();
+}
+
+fn under_a_clock_that_stands_still_a_question_appears() {
+    let library = concat!(env!("CARGO_TARGET_TMPDIR"), "/clock.so");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/streams/support/clock.c");
+    let compiler = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-o", library, source])
+        .output();
+    match compiler {
+        Ok(output) => assert!(output.status.success(), "{output:?}"),
+        Err(error) => skip(format!("cc: {error}")),
+    }
+    let mut running = Program::new(question_after_a_burst)
+        .env("LD_PRELOAD", library)
+        .start(To::Pipe);
+    running.stdout().wait_for("name? ");
+    running.go_on();
+    running.finish().succeeded();
 }

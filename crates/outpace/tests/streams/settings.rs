@@ -1,8 +1,9 @@
 //! The buffering in force: by code, by the environment, by the destination.
 
-use crate::support::{Finished, Program, To, assert_same, list, skip};
+use crate::support::{Finished, Program, Reader, To, assert_same, list, skip, socket_pair};
 use outpace::Buffering;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 list! {
@@ -19,6 +20,8 @@ list! {
     ],
     native: [
         the_default_follows_the_destination,
+        where_a_write_is_a_message_each_line_is_one,
+        a_setting_of_the_kernel_gets_line_after_line,
         the_buffer_is_smaller_than_the_pipe,
         stdbuf_works,
         line_buffering_writes_lines,
@@ -28,7 +31,7 @@ list! {
         a_set_user_id_program_takes_no_advice_from_its_environment,
     ],
     programs: [
-        tell, tell_if_privileged, choose_in_code, prefer_in_code, tell_of_stderr, wrong_capacity, lines, blocks,
+        tell, tell_if_privileged, count_into_a_setting, count, choose_in_code, prefer_in_code, tell_of_stderr, wrong_capacity, lines, blocks,
         fragments, fragments_to_stderr,
     ],
 }
@@ -81,6 +84,42 @@ fn the_default_follows_the_destination() {
     assert_buffering(Program::new(tell), To::Pipe, "prompt");
     assert_buffering(Program::new(tell), To::Terminal, "prompt");
     assert_buffering(Program::new(tell), To::File, "block:256KiB");
+}
+
+fn count() {
+    (0..1000).for_each(|i| writeln!(outpace::stdout(), "{i}").unwrap());
+}
+
+fn where_a_write_is_a_message_each_line_is_one() {
+    for kind in [libc::SOCK_DGRAM, libc::SOCK_SEQPACKET] {
+        let (read, write) = socket_pair(kind);
+        let reader = Reader::new(read.into());
+        let running = Program::new(count).start_on(write, reader);
+        // A socket for datagrams has no end.
+        let all = running.stdout().wait_for("999\n");
+        let expected: String = (0..1000).map(|i| format!("{i}\n")).collect();
+        assert_same(&all, expected.as_bytes());
+        if kind == libc::SOCK_SEQPACKET {
+            assert_eq!(running.stdout().reads().len(), 1000);
+        }
+        running.ended();
+    }
+}
+
+/// Prints into the name of its thread: the kernel takes the first 15 bytes of each write.
+#[allow(unsafe_code)]
+fn count_into_a_setting() {
+    let setting = "/proc/self/comm";
+    let file = std::fs::File::options().write(true).open(setting).unwrap();
+    // SAFETY: both are open.
+    unsafe { libc::dup2(file.as_raw_fd(), 1) };
+    count();
+    outpace::stdout().flush().unwrap();
+    assert_eq!(std::fs::read_to_string(setting).unwrap().trim(), "999");
+}
+
+fn a_setting_of_the_kernel_gets_line_after_line() {
+    Program::new(count_into_a_setting).run(To::Pipe).succeeded();
 }
 
 fn what_stdbuf_sets_is_honoured() {

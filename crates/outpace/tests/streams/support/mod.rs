@@ -15,7 +15,7 @@ pub(crate) use process::{
     spawn_until_it_waits, temporary_file, wait_to_go_on, wait_until_helpers_sleep, write_calls,
 };
 pub(crate) use reader::Reader;
-pub(crate) use terminal::{Terminal, events, pipe, set_nonblocking};
+pub(crate) use terminal::{Terminal, events, pipe, set_nonblocking, socket_pair};
 
 use libtest_mimic::{Completion, Failed, Trial};
 use std::env;

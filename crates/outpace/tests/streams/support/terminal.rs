@@ -54,6 +54,22 @@ pub(crate) fn pipe(flags: libc::c_int) -> (File, OwnedFd) {
     }
 }
 
+/// Two sockets that are connected.
+pub(crate) fn socket_pair(kind: libc::c_int) -> (OwnedFd, OwnedFd) {
+    let mut ends = [-1; 2];
+    // SAFETY: `socketpair` fills both descriptors, which no other code owns.
+    unsafe {
+        let made = libc::socketpair(
+            libc::AF_UNIX,
+            kind | libc::SOCK_CLOEXEC,
+            0,
+            ends.as_mut_ptr(),
+        );
+        assert_eq!(made, 0, "{}", io::Error::last_os_error());
+        (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1]))
+    }
+}
+
 /// Makes a descriptor, and everybody's copies of it, non-blocking.
 pub(crate) fn set_nonblocking(fd: &impl AsRawFd) {
     // SAFETY: plain calls on an open descriptor.
