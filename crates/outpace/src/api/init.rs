@@ -130,6 +130,7 @@ pub fn fatal_faults() -> io::Result<()> {
 mod imp {
     #![allow(unsafe_code)]
 
+    use crate::stream::lifecycle::main_thread;
     use crate::stream::patience::Patience;
     use crate::stream::registry::{for_each_stream, standard_streams};
     use crate::stream::settings::LAST_WORDS;
@@ -154,6 +155,7 @@ mod imp {
         let starting = STARTING.lock();
         if HELPER_OF.load(Ordering::Acquire) != signal::process() {
             BELL.prepare()?;
+            main_thread::at_end(|| BELL.ring());
             sys::spawn(c"outpace-signals", wait_for_a_signal)?;
             HELPER_OF.store(signal::process(), Ordering::Release);
         }
@@ -193,6 +195,11 @@ mod imp {
             if signal != 0 {
                 for_each_stream(&mut |engine| engine.drain_all(Patience::Stalled(LAST_WORDS)));
                 signal::end_by(signal);
+            }
+            if main_thread::has_ended() {
+                // From now on the handler drains.
+                HELPER_OF.store(0, Ordering::Release);
+                return;
             }
         }
     }

@@ -207,6 +207,59 @@ pub(crate) fn end_by_broken_pipe(broken: &Engine) -> ! {
     sys::end_by_sigpipe()
 }
 
+/// A program's main thread may end before the others, by pthread_exit(3); the process ends with the last thread. So from then on a
+/// thread of ours that has no work ends, too.
+#[cfg(all(unix, not(outpace_portable)))]
+pub(crate) mod main_thread {
+    use crate::stream::registry::for_each_stream;
+    use crate::sys;
+    use std::ffi::c_void;
+    use std::sync::OnceLock;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    static HAS_ENDED: AtomicBool = AtomicBool::new(false);
+    static WAKE: OnceLock<fn()> = OnceLock::new();
+
+    pub(crate) fn has_ended() -> bool {
+        HAS_ENDED.load(Ordering::Acquire)
+    }
+
+    /// Calls `wake` when the main thread has ended: for a thread that belongs to no stream.
+    pub(crate) fn at_end(wake: fn()) {
+        let _ = WAKE.set(wake);
+    }
+
+    pub(super) fn watch() {
+        sys::at_end_of_this_thread(ended);
+    }
+
+    unsafe extern "C" fn ended(_: *mut c_void) {
+        HAS_ENDED.store(true, Ordering::Release);
+        for_each_stream(&mut |engine| {
+            // A worker looks at `HAS_ENDED` with the state locked, and then sleeps.
+            drop(engine.lock_state());
+            engine.wake.notify_all();
+            engine.spilled.notify_all();
+        });
+        if let Some(wake) = WAKE.get() {
+            wake();
+        }
+    }
+
+    /// Before the code of `ended` is unloaded.
+    #[used]
+    #[cfg_attr(
+        target_vendor = "apple",
+        unsafe(link_section = "__DATA,__mod_term_func")
+    )]
+    #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".fini_array"))]
+    static AT_UNLOAD: extern "C" fn() = at_unload;
+
+    extern "C" fn at_unload() {
+        sys::forget_end_of_thread();
+    }
+}
+
 /// The forking thread keeps the state of every stream locked across the fork, so that the child finds it consistent.
 #[cfg(all(unix, not(outpace_portable)))]
 mod fork {
@@ -227,6 +280,7 @@ mod fork {
 
     extern "C" fn at_start() {
         sys::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
+        super::main_thread::watch();
     }
 
     extern "C" fn before_fork() {

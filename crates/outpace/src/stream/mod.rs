@@ -13,7 +13,7 @@ pub(crate) mod gap;
 mod helper;
 pub(crate) mod hot;
 mod join;
-mod lifecycle;
+pub(crate) mod lifecycle;
 mod lines;
 mod overflow;
 mod parts;

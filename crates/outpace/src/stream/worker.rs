@@ -3,6 +3,8 @@
 //! [spills](super::spill).
 
 use super::engine::Engine;
+#[cfg(all(unix, not(outpace_portable)))]
+use super::lifecycle::main_thread;
 use super::parts::{Sleep, Worker};
 use super::state::State;
 use super::state_guard::StateGuard;
@@ -61,6 +63,8 @@ impl Engine {
                     None => continue,
                     left => (Sleep::Nap, left),
                 },
+                #[cfg(all(unix, not(outpace_portable)))]
+                Rest::UntilWoken if main_thread::has_ended() => break,
                 Rest::UntilWoken => (Sleep::UntilWoken, None),
             };
             select(&mut state).sleep = sleep;

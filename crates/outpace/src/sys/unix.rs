@@ -7,7 +7,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 /// Puts off the cancellation of this thread by pthread_cancel(3) while it exists, in programs that use the C interface. A thread
 /// that is cancelled in a system call leaves it by unwinding, and the frames of Rust on its stack would end the process.
@@ -343,6 +343,29 @@ pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: 
     // SAFETY: the functions live as long as the process, or the C library removes them when it unloads their object.
     // After a failure (no memory) forked children lack the reset, as after raw `clone`.
     unsafe { pthread_atfork(prepare, parent, child) };
+}
+
+/// The key whose value has a destructor in the thread of [`at_end_of_this_thread`], and 1; or 0.
+static END_KEY: AtomicUsize = AtomicUsize::new(0);
+
+/// Calls `run` when this thread ends before the process does, by pthread_exit(3). Once.
+pub(crate) fn at_end_of_this_thread(run: unsafe extern "C" fn(*mut c_void)) {
+    let mut key: libc::pthread_key_t = 0;
+    // SAFETY: `key` is writable, and read where the call has set it. `forget_end_of_thread` deletes the key before `run` is unloaded.
+    unsafe {
+        if END_KEY.load(Relaxed) == 0 && libc::pthread_key_create(&raw mut key, Some(run)) == 0 {
+            END_KEY.store(key as usize + 1, Relaxed);
+            // Without a value there is no call.
+            libc::pthread_setspecific(key, (&raw const END_KEY).cast());
+        }
+    }
+}
+
+pub(crate) fn forget_end_of_thread() {
+    if let Some(key) = END_KEY.swap(0, Relaxed).checked_sub(1) {
+        // SAFETY: made by `at_end_of_this_thread`.
+        unsafe { libc::pthread_key_delete(key as libc::pthread_key_t) };
+    }
 }
 
 /// Ends the process as an unhandled SIGPIPE would.

@@ -46,7 +46,7 @@ static void load_print_and_unload(void)
 {
     void *plugin = dlopen(object, RTLD_NOW);
     check(plugin != NULL, "dlopen");
-    if (strcmp(ending, "SIGTERM") == 0 || strcmp(ending, "abort") == 0) {
+    if (strcmp(ending, "SIGTERM") == 0 || strcmp(ending, "abort") == 0 || strcmp(ending, "init, main first") == 0) {
         void (*survive_signals)(void) = (void (*)(void))dlsym(plugin, "survive_signals");
         check(survive_signals != NULL, "survive_signals");
         survive_signals();
@@ -69,6 +69,13 @@ static void *thread(void *nothing)
     return nothing;
 }
 
+static void *thread_after_main(void *main_thread)
+{
+    check(pthread_join(*(pthread_t *)main_thread, NULL) == 0, "pthread_join");
+    load_print_and_unload();
+    return NULL;
+}
+
 int main(int argc, char **argv)
 {
     check(argc == 4, "host OBJECT ENDING LINES");
@@ -82,6 +89,13 @@ int main(int argc, char **argv)
         return 0;
     }
     load_print_and_unload();
+    if (strstr(ending, "main first")) {
+        /* The others go on, and the last of them ends the process. */
+        static pthread_t main_thread, other;
+        main_thread = pthread_self();
+        check(pthread_create(&other, NULL, thread_after_main, &main_thread) == 0, "pthread_create");
+        pthread_exit(NULL);
+    }
     if (strcmp(ending, "again") == 0) {
         load_print_and_unload();
         load_print_and_unload();

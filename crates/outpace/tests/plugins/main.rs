@@ -80,6 +80,25 @@ fn a_shared_object_that_prints_may_be_unloaded() {
 }
 
 #[test]
+fn a_process_ends_with_its_last_thread_if_the_main_thread_has_ended_before() {
+    let (Some(plugin), Some(host)) = (plugin(), host()) else {
+        return;
+    };
+    for ending in ["main first", "init, main first"] {
+        for buffering in ["unbuffered", "line", "block", "prompt", "background"] {
+            // A thread that stays blocks the signals that end a process.
+            let mut command = Command::new("timeout");
+            command.args(["--signal=KILL", "60"]).arg(host);
+            command.args([plugin.as_os_str(), ending.as_ref(), "5000".as_ref()]);
+            let output = command.env("OUTPACE_STDOUT", buffering).output().unwrap();
+            assert!(output.status.success(), "{ending}, {buffering}: {output:?}");
+            let lines: String = (0..5000).map(|i| format!("plugin {i}\n")).collect();
+            assert_eq!(String::from_utf8_lossy(&output.stdout), lines.repeat(2));
+        }
+    }
+}
+
+#[test]
 fn a_host_that_forks_often_loses_and_doubles_nothing() {
     let (Some(plugin), Some(host)) = (plugin(), host()) else {
         return;
