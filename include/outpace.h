@@ -94,6 +94,11 @@ const outpace_stream *outpace_stderr(void);
  * at all. */
 void outpace_init(void);
 
+/* Drains before SIGABRT (abort, assert, an uncaught exception of C++), SIGSEGV, SIGBUS, SIGFPE and SIGILL end the process: without
+ * it, what was printed last is lost. Not part of outpace_init, since a program that has corrupted its memory may then print
+ * corrupted output. An error number if the system refuses a handler. */
+int outpace_fatal_faults(void);
+
 /* Any descriptor as a stream. It belongs to the stream from then on, unless there is an error. `buffering` may be NULL:
  * the default of standard output for such a file. EBADF, EINVAL. */
 int outpace_open(int fd, const outpace_buffering *buffering, const outpace_stream **stream);
@@ -128,8 +133,22 @@ void outpace_get_stats(const outpace_stream *stream, outpace_stats *stats);
 /* Forgets the error that made the stream fail. */
 void outpace_clear_error(const outpace_stream *stream);
 
-/* Finds out anew what the descriptor is connected to. Call it after a dup2 onto it. */
+/* Finds out anew what the descriptor is connected to. Call it after a dup2 onto it, or a freopen of stdout, and outpace_flush
+ * before that: bytes that wait go to the new place. Call outpace_flush also before a close of the descriptor, or fclose(stdout). */
 void outpace_redetect(const outpace_stream *stream);
+
+/* ThreadSanitizer does not see how the library, which it has not compiled, keeps threads out of a locked stream. */
+#if defined(__SANITIZE_THREAD__)
+#define OUTPACE_THREAD_SANITIZER_
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define OUTPACE_THREAD_SANITIZER_
+#endif
+#endif
+#ifdef OUTPACE_THREAD_SANITIZER_
+void __tsan_acquire(void *address);
+void __tsan_release(void *address);
+#endif
 
 /* The rest of this file makes appending fast. The members of these structures are not for programs. */
 
@@ -146,6 +165,9 @@ typedef struct outpace_guard {
     char *own;
     size_t own_room;
     uint64_t guard[8];
+#ifdef OUTPACE_THREAD_SANITIZER_
+    const outpace_stream *stream;
+#endif
 } outpace_guard;
 
 /* Appends to a locked stream. A variable of its own, so that compilers keep it in registers. */
@@ -175,6 +197,10 @@ static inline void outpace_load_(outpace_out *out) {
 static inline outpace_out outpace_lock(const outpace_stream *stream, outpace_guard *guard) {
     outpace_out out;
     outpace_guard_enter(stream, guard);
+#ifdef OUTPACE_THREAD_SANITIZER_
+    __tsan_acquire((void *)(uintptr_t)stream);
+    guard->stream = stream;
+#endif
     out.guard = guard;
     outpace_load_(&out);
     return out;
@@ -205,6 +231,9 @@ static inline void outpace_end(outpace_out *out) {
 /* Ends the message, and lets other threads in. */
 static inline void outpace_unlock(outpace_out *out) {
     outpace_end(out);
+#ifdef OUTPACE_THREAD_SANITIZER_
+    __tsan_release((void *)(uintptr_t)out->guard->stream);
+#endif
     outpace_guard_leave(out->guard);
 }
 

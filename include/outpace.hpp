@@ -4,7 +4,8 @@
 //
 //     outpace::cout << "line " << i << std::endl;
 //
-// By default (`OUTPACE_PROMPT`) a helper thread writes output within 4 ms, and no output is lost at exit. So std::endl
+// By default (`OUTPACE_PROMPT`) a helper thread writes output within 4 ms, and no output is lost at exit; before an abort, an
+// uncaught exception or a fault it is drained if outpace_fatal_faults() has been called. So std::endl
 // and std::flush need not wait for the kernel, and do not: outpace::cout.drain() does, before something else writes to
 // the same place: std::cout, printf, a child process. An object outpace::redirect makes std::cout itself write this
 // way.
@@ -56,6 +57,23 @@ private:
     outpace_out out_;
 };
 
+namespace detail {
+/// Another buffer, looked into: its members are for derived classes.
+struct input : std::streambuf {
+    /// Whether it has a word and what ends that: reading it does not wait. The line break behind the word before it is no word.
+    static bool has_word(const std::streambuf *buffer) {
+        if (!buffer) return false;
+        const char *at = (buffer->*&input::gptr)(), *const end = (buffer->*&input::egptr)();
+        while (at != end && is_space(*at)) ++at;
+        while (at != end && !is_space(*at)) ++at;
+        return at != end;
+    }
+
+private:
+    static bool is_space(char c) { return c == ' ' || ('\t' <= c && c <= '\r'); }
+};
+} // namespace detail
+
 /// The std::streambuf of a stream. It has no buffer of its own: the stream has one.
 class streambuf : public std::streambuf {
 public:
@@ -76,9 +94,9 @@ protected:
     }
 
     /// Does nothing, because the stream's buffering says when bytes are written. But a std::cin that is tied to this
-    /// stream calls it before a read, and then the stream is flushed.
+    /// stream calls it before a read, and then the stream is flushed if that would wait.
     int sync() override {
-        if (!std::cin.tie() || std::cin.tie()->rdbuf() != this || std::cin.rdbuf()->in_avail() > 0) return 0;
+        if (!std::cin.tie() || std::cin.tie()->rdbuf() != this || detail::input::has_word(std::cin.rdbuf())) return 0;
         return outpace_flush_before_read(stream_, STDIN_FILENO) ? -1 : 0;
     }
 
@@ -280,9 +298,15 @@ inline ostream &standard_error() {
     return stream;
 }
 // As std::cout, usable from the first static object behind an #include of this file on, whichever file's code it runs.
+#if __cplusplus >= 201703L
+inline ostream &cout = detail::standard<1>::is.stream;
+inline ostream &cerr = detail::standard<2>::is.stream;
+#endif
 namespace {
+#if __cplusplus < 201703L
 ostream &cout = detail::standard<1>::is.stream;
 ostream &cerr = detail::standard<2>::is.stream;
+#endif
 const struct initialized {
     initialized() {
         standard_output();
@@ -295,24 +319,41 @@ const struct initialized {
 inline void tie() { std::cin.tie(&standard_output()); }
 
 /// Makes std::cout write this way until the end of the object's scope, without a change to what prints. Call
-/// std::ios::sync_with_stdio(false) before it: libstdc++'s gives std::cout another buffer, which ends it early.
+/// std::ios::sync_with_stdio(false) before it: libstdc++'s gives std::cout another buffer, which ends it early. Of several such objects
+/// the last one ends first. std::cout has badbit behind it if output was not written.
 class redirect {
 public:
-    redirect() : buffer_(outpace_stdout()), before_((std::cout.flush(), std::cout.rdbuf(&buffer_))) {
+    redirect() : buffer_(outpace_stdout()), before_((std::cout.flush(), exchange(&buffer_))) {
         // Otherwise each std::endl of std::cout would check whether std::cin has to wait.
         if (std::cin.tie() == &std::cout) tie();
     }
     ~redirect() {
         if (std::cin.tie() == &standard_output()) std::cin.tie(tied_);
+        // Before std::cout's own output from here on.
+        const bool failed = outpace_flush(outpace_stdout()) != 0;
         // Leaves a buffer that the program has set since (std::ios::sync_with_stdio(false) does): the earlier one may be gone.
-        if (std::cout.rdbuf() == &buffer_) std::cout.rdbuf(before_);
-        // Before std::cout's own output from here on. An error stays with the stream.
-        (void)outpace_flush(outpace_stdout());
+        if (std::cout.rdbuf() == &buffer_) exchange(before_, failed ? std::ios_base::badbit : std::ios_base::goodbit);
     }
     redirect(const redirect &) = delete;
     redirect &operator=(const redirect &) = delete;
 
 private:
+    /// std::cout stays failed if it was, or does so now: rdbuf alone would forget it.
+    static std::streambuf *exchange(std::streambuf *buffer, std::ios_base::iostate failed = std::ios_base::goodbit) {
+        const std::ios_base::iostate state = std::cout.rdstate() | failed;
+        std::streambuf *const before = std::cout.rdbuf(buffer);
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
+        try {
+            std::cout.setstate(state);
+        } catch (...) {
+            // Of std::cout.exceptions(): the state is set, and a destructor cannot throw.
+        }
+#else
+        std::cout.setstate(state);
+#endif
+        return before;
+    }
+
     streambuf buffer_;
     std::streambuf *before_;
     std::ostream *tied_ = std::cin.tie();

@@ -35,6 +35,7 @@ run_c() {
     "$work/c" 2>"$work/said" || { echo "failed: $1"; cat "$work/said"; exit 1; }
     [[ $("$work/c" mixed | md5sum) == $(for i in {0..99}; do printf '%d outpace\n%d printf\n' "$i" "$i"; done | md5sum) ]]
     [[ $("$work/c" return | wc -l) == 100000 ]]
+    [[ $(timeout --signal=KILL 60 "$work/c" 'main first' | wc -l) == 100000 ]] || { echo "no end after pthread_exit: $1"; exit 1; }
     set +e
     lines=$("$work/c" exit | wc -l; exit "${PIPESTATUS[0]}")
     status=$?
@@ -67,15 +68,16 @@ run_cpp() {
     [[ $("$work/cpp" mixed | md5sum) == $(for i in {0..99}; do printf '%d outpace\n%d std::cout\n%d printf\n' "$i" "$i" "$i"; done | md5sum) ]]
     [[ $("$work/cpp" threads | sort | uniq -c | tr -s ' ') == ' 40000 a whole message' ]]
     for buffering in line block prompt:600s background; do
-        for mode in ask ask-by-redirect; do
-            OUTPACE_STDOUT=$buffering answers "$work/cpp" $mode || { echo "no question: $mode, $buffering: $1"; exit 1; }
+        for mode in ask ask-by-redirect 'ask, unsynchronized' 'ask-by-redirect, unsynchronized'; do
+            OUTPACE_STDOUT=$buffering answers "$work/cpp" "$mode" || { echo "no question: $mode, $buffering: $1"; exit 1; }
         done
     done
     # As std::cout does it with libstdc++; with libc++ it knows no places.
     "$work/cpp" tell >"$work/told"
     [[ $(<"$work/told") == 111455back ]] || { echo "other places: $1"; exit 1; }
+    [[ $("$work/cpp" abort 2>&1 || true) == *seen* ]] || { echo "lost at abort: $1"; exit 1; }
     "$work/cpp" closed >&- 2>&- || { echo "no error of a closed descriptor: $1"; exit 1; }
-    [[ ! -e /dev/full ]] || "$work/cpp" failed >/dev/full
+    [[ ! -e /dev/full ]] || { "$work/cpp" failed >/dev/full && "$work/cpp" failed-by-redirect >/dev/full; } || { echo "no error of a full disk: $1"; exit 1; }
 }
 
 for pair in gcc:g++ clang:clang++; do
@@ -119,6 +121,16 @@ for pair in gcc:g++ clang:clang++; do
         run_cpp "$cpp, sanitizers"
     else
         skip "$c has no sanitizers here"
+    fi
+    # Threads that print are no races of the program.
+    if echo 'int main(void) { return 0; }' | $c -fsanitize=thread -x c - -o "$work/probe" 2>/dev/null && "$work/probe"; then
+        echo 'called_from_lib:liboutpace_c.so' >"$work/suppressions"
+        # shellcheck disable=SC2086
+        compile cpp $cpp -std=c++17 -g -O1 -fsanitize=thread tests/stream.cpp $shared
+        [[ $(TSAN_OPTIONS="suppressions=$work/suppressions" "$work/cpp" threads 2>&1 | sort | uniq -c | tr -s ' ') == ' 40000 a whole message' ]] ||
+            { echo "races: $cpp"; exit 1; }
+    else
+        skip "$c has no ThreadSanitizer here"
     fi
     # A format that does not fit its arguments is found by the compiler.
     echo '#include "outpace.h"

@@ -207,6 +207,12 @@ pub extern "C" fn outpace_init() {
     outpace::init();
 }
 
+/// See `outpace::init::fatal_faults`.
+#[unsafe(no_mangle)]
+pub extern "C" fn outpace_fatal_faults() -> c_int {
+    status(outpace::init::fatal_faults())
+}
+
 /// Makes a stream of a descriptor, which it owns.
 ///
 /// # Safety

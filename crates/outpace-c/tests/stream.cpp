@@ -2,6 +2,7 @@
 #include "outpace.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <iomanip>
 #include <ctime>
 #include <sstream>
@@ -156,8 +157,7 @@ template <typename Out> void everything(Out &out) {
 
 } // namespace
 
-int main(int argc, char **argv) {
-    std::string mode = argc > 1 ? argv[1] : "";
+static int run(const std::string &mode) {
     if (mode == "reference") {
         everything(std::cout);
         std::cout << "behind it" << std::endl;
@@ -190,7 +190,11 @@ int main(int argc, char **argv) {
         std::vector<std::thread> threads;
         for (int t = 0; t < 4; t++)
             threads.emplace_back([] {
-                for (int i = 0; i < 10000; i++) outpace::cout << "a whole message\n";
+                for (int i = 0; i < 10000; i++)
+                    if (i % 2)
+                        outpace::cout << "a whole message\n";
+                    else
+                        outpace_printf(outpace_stdout(), "a whole %s\n", "message");
             });
         for (auto &thread : threads) thread.join();
     } else if (mode == "tell") {
@@ -209,6 +213,14 @@ int main(int argc, char **argv) {
             std::cin >> answer;
             std::cout << answer << std::endl;
         }
+    } else if (mode == "ask-by-redirect, unsynchronized" || mode == "ask, unsynchronized") {
+        // std::cin has a buffer then, in which the line break behind each answer stays.
+        std::ios::sync_with_stdio(false);
+        return run(mode.substr(0, mode.find(',')));
+    } else if (mode == "abort") {
+        outpace_fatal_faults();
+        outpace::cout << "seen" << std::endl;
+        std::abort();
     } else if (mode == "closed") {
         // As std::cout: what is written to a descriptor that is closed has failed.
         outpace::cerr << "nor this" << std::endl;
@@ -222,6 +234,12 @@ int main(int argc, char **argv) {
             std::cin >> answer;
             outpace::cout << answer << std::endl;
         }
+    } else if (mode == "failed-by-redirect") {
+        {
+            outpace::redirect redirect;
+            std::cout << "no reader takes it" << std::endl;
+        }
+        return std::cout.bad() ? 0 : 1;
     } else if (mode == "failed") {
         outpace_buffering block = {OUTPACE_BLOCK, 0, 0, 0, nullptr, 0};
         outpace_set_buffering(outpace_stdout(), &block);
@@ -235,3 +253,5 @@ int main(int argc, char **argv) {
     }
     return 0;
 }
+
+int main(int argc, char **argv) { return run(argc > 1 ? argv[1] : ""); }

@@ -386,11 +386,13 @@ fn ctrl_s_stops_what_is_queued_as_well_and_ctrl_q_lets_it_go_on() {
     let program = process_of(&["sh", "-c", &script]).unwrap();
     let path = format!("/proc/{program}/fd/2");
     let its_terminal = fs::File::options().write(true).open(path).unwrap();
-    terminal.type_keys("\x13");
-    wait_until("a terminal that takes no output", || {
+    let takes_output = || {
         let mut room = [PollFd::new(&its_terminal, PollFlags::OUT)];
-        poll(&mut room, Some(&Timespec::default())).unwrap() == 0
-    });
+        poll(&mut room, Some(&Timespec::default())).unwrap() == 1
+    };
+    wait_until("all of it is queued", takes_output);
+    terminal.type_keys("\x13");
+    wait_until("a terminal that takes no output", || !takes_output());
     drop(its_terminal);
     terminal.unstall();
     let mut before = 0;

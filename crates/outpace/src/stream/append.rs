@@ -10,7 +10,7 @@ use super::segment::SEGMENT;
 use super::state::{Mode, State};
 use super::state_guard::StateGuard;
 use crate::sync::lock::Entry;
-use crate::sync::thread::work;
+use crate::sync::thread::{thread_id, work};
 use crate::sys::Moment;
 use std::ptr;
 
@@ -133,7 +133,9 @@ impl Engine {
 
     /// Queues the message, which is counted, or drops it. Not if the stream has failed.
     fn queue_nested<'a>(&'a self, mut state: StateGuard<'a>, bytes: &[u8]) -> StateGuard<'a> {
+        // The handler of a signal that has interrupted this thread's own drain waits for no room: it would wait for itself.
         while !state.drops()
+            && state.drainer != thread_id()
             && self.pending(&state) > 0
             && self.pending(&state) + bytes.len() > self.nested_capacity(&state)
         {

@@ -28,12 +28,13 @@ list! {
         children_get_sigpipe_back,
         a_fault_does_not_wait_for_a_stuck_reader,
         a_fault_in_a_drain_ends_the_process,
+        a_handler_that_prints_in_a_drain_does_not_wait_for_it,
         a_stack_overflow_is_still_reported,
         an_abort_reaches_the_programs_own_handler,
     ],
     programs: [
         wait_forever, terminate_myself, wait_when_stuck, pending_on_a_terminal, with_a_handler, with_a_later_handler, fork_and_wait,
-        wait_and_write, sigpipe, sigpipe_of_children, abort_when_stuck, abort_in_a_drain, overflow,
+        wait_and_write, sigpipe, sigpipe_of_children, abort_when_stuck, abort_in_a_drain, print_in_a_drain, overflow,
         abort_with_a_handler,
     ],
 }
@@ -394,6 +395,34 @@ fn a_fault_in_a_drain_ends_the_process() {
         reader.resume();
         let found = reader.all();
         assert!(b"fill the pipe\n".repeat(20_000).starts_with(&found));
+    }
+}
+
+extern "C" fn say(_: libc::c_int) {
+    outpace::stdout().lock().str("from the handler\n");
+}
+
+fn print_in_a_drain() {
+    on(libc::SIGUSR1, say);
+    abort_in_a_drain();
+}
+
+fn a_handler_that_prints_in_a_drain_does_not_wait_for_it() {
+    for buffering in ["unbuffered", "line", "block", "prompt"] {
+        let (running, reader) = Program::new(print_in_a_drain)
+            .buffering(buffering)
+            .start_unread();
+        running.stderr.wait_for("ready");
+        running.wait_until_asleep();
+        running.signal(libc::SIGUSR1);
+        running.wait_until_signals_have_come();
+        reader.resume();
+        assert_eq!(running.ended(), 0);
+        let found = String::from_utf8(reader.all()).unwrap();
+        let (of_handler, others): (Vec<_>, Vec<_>) =
+            found.lines().partition(|line| *line == "from the handler");
+        assert_eq!(of_handler.len(), 1, "{buffering}");
+        assert_eq!(others, ["fill the pipe"; 20_000], "{buffering}");
     }
 }
 
