@@ -3,14 +3,19 @@
 
 use super::signals;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 static PENDING: AtomicI32 = AtomicI32::new(0);
 /// The last one that has arrived, taken or not.
 static LAST: AtomicI32 = AtomicI32::new(0);
 
-extern "C" fn remember(signal: libc::c_int) {
+/// It was sent by a process, and not by a terminal to all of its foreground job.
+static IS_SENT: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn remember(signal: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
+    // SAFETY: the kernel passes a valid structure to a handler with SA_SIGINFO.
+    IS_SENT.store(unsafe { (*info).si_code } <= 0, Ordering::Relaxed);
     PENDING.store(signal, Ordering::Relaxed);
     LAST.store(signal, Ordering::Relaxed);
 }
@@ -32,7 +37,7 @@ pub(crate) fn watch() {
 
 fn remember_from_now_on(flags: libc::c_int) {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the handler only stores to an atomic; the structures are plain numbers for which
+        // SAFETY: the handler only stores to atomics; the structures are plain numbers for which
         // zeroes are valid.
         unsafe {
             let mut before: libc::sigaction = std::mem::zeroed();
@@ -40,7 +45,7 @@ fn remember_from_now_on(flags: libc::c_int) {
             if before.sa_sigaction != libc::SIG_IGN {
                 let mut ours: libc::sigaction = std::mem::zeroed();
                 ours.sa_sigaction = remember as *const () as usize;
-                ours.sa_flags = flags;
+                ours.sa_flags = flags | libc::SA_SIGINFO;
                 libc::sigaction(signal, &raw const ours, std::ptr::null_mut());
             }
         }
@@ -51,7 +56,8 @@ fn remember_from_now_on(flags: libc::c_int) {
 /// the child gets the signal, unless the terminal has sent it to the child as well, and may end by it.
 pub(crate) fn end_watching(process: i32, is_child: bool) -> bool {
     let signal = PENDING.swap(0, Ordering::Relaxed);
-    if is_child && matches!(signal, libc::SIGTERM | libc::SIGHUP) {
+    let is_sent = matches!(signal, libc::SIGTERM | libc::SIGHUP) || IS_SENT.load(Ordering::Relaxed);
+    if is_child && signal != 0 && is_sent {
         signals::send(process, signal);
     }
     signal != 0 && !is_child

@@ -60,6 +60,8 @@ counters! {
         delayed_ns,
         /// Pages that it touched for the first time.
         faults,
+        /// How often they were given a processor.
+        turns,
     }
 }
 
@@ -119,6 +121,8 @@ pub(crate) struct Stat {
     pub(crate) terminal: u32,
     pub(crate) foreground: i32,
     pub(crate) is_of_kernel: bool,
+    /// The processor time of children it has waited for.
+    pub(crate) children: Processor,
     /// Faults of the children it has waited for: changes when it reaps one.
     pub(crate) children_faults: u64,
     pub(crate) processor: Processor,
@@ -151,6 +155,7 @@ impl Stat {
                 faults: number(7)? as u64,
                 ..Processor::of(nanoseconds(11)?, nanoseconds(12)?)
             },
+            children: Processor::of(nanoseconds(13)?, nanoseconds(14)?),
             threads: number(17)? as u64,
             start: number(19)? as u64,
         })
@@ -181,6 +186,13 @@ fn numbers_in(directory: &str) -> Vec<i32> {
 /// The threads of a process.
 pub(crate) fn threads(process: i32) -> Vec<i32> {
     numbers_in(&format!("/proc/{process}/task"))
+}
+
+/// The threads of a process that have not ended: its first one may have, before the others.
+pub(crate) fn running_threads(process: i32) -> Vec<i32> {
+    let mut threads = threads(process);
+    threads.retain(|&thread| Stat::of(thread).is_some_and(|stat| !stat.has_ended));
+    threads
 }
 
 /// The children of one thread.
@@ -219,10 +231,14 @@ pub(crate) fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     lines.find_map(|line| Some(line.strip_prefix(name)?.strip_prefix(':')?.trim()))
 }
 
+/// The flags with which a descriptor was opened.
+pub(crate) fn flags(process: i32, descriptor: i32) -> Option<i32> {
+    i32::from_str_radix(&about(process, descriptor, "flags")?, 8).ok()
+}
+
 /// How a descriptor was opened: `O_RDONLY`, `O_WRONLY` or `O_RDWR`.
 pub(crate) fn access(process: i32, descriptor: i32) -> Option<i32> {
-    let flags = about(process, descriptor, "flags")?;
-    Some(i32::from_str_radix(&flags, 8).ok()? & libc::O_ACCMODE)
+    Some(flags(process, descriptor)? & libc::O_ACCMODE)
 }
 
 /// The position of a descriptor in its file.
@@ -253,9 +269,9 @@ pub(crate) fn processes() -> Vec<i32> {
 
 /// The short name the kernel keeps for a process.
 pub(crate) fn name(process: i32) -> Option<String> {
-    fs::read_to_string(format!("/proc/{process}/comm"))
-        .ok()
-        .map(|name| name.trim_end().to_owned())
+    // The kernel cuts it after 15 bytes, perhaps within a letter.
+    let name = fs::read(format!("/proc/{process}/comm")).ok()?;
+    Some(String::from_utf8_lossy(name.trim_ascii_end()).into_owned())
 }
 
 /// The words of a process's command line, its program's name first.
@@ -344,6 +360,15 @@ mod tests {
         assert_eq!(stat.parent, std::os::unix::process::parent_id() as i32);
         let known = status("self", "Name");
         assert_eq!(name(std::process::id() as i32), known);
+    }
+
+    #[test]
+    fn a_name_that_is_cut_within_a_letter_is_a_name() {
+        let named = std::thread::spawn(|| {
+            rustix::thread::set_name(c"reader \xe3\x83").unwrap();
+            name(rustix::thread::gettid().as_raw_pid())
+        });
+        assert_eq!(named.join().unwrap().as_deref(), Some("reader \u{fffd}"));
     }
 
     #[test]

@@ -130,7 +130,9 @@ fn is_ignored(signal: i32) -> bool {
 pub(crate) fn ended_children() -> Vec<i32> {
     let own = std::process::id() as i32;
     let children = procfs::children(own, own).into_iter();
-    let has_ended = |child: &i32| Stat::of(*child).is_some_and(|stat| stat.has_ended);
+    // Where the first thread has ended, the process may go on.
+    let has_ended =
+        |child: &i32| Stat::of(*child).is_some_and(|stat| stat.has_ended && stat.threads <= 1);
     children.filter(has_ended).collect()
 }
 

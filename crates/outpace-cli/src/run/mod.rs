@@ -35,6 +35,7 @@ use outpace::{Buffering, Overflow};
 use relay::{Relay, Route};
 use rustix::fs::{FileType, OFlags};
 use shim::Shim;
+pub(crate) use shim::reason_against_shim;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

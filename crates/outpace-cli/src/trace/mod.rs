@@ -131,7 +131,10 @@ impl Trace {
     fn observe(&self, timeline: Timeline) -> Result<Findings, Failure> {
         let (subject, command) = match self.pid {
             Some(process) => {
-                IoCounters::of(process).map_err(|error| self.cannot_start(&error))?;
+                let running = procfs::running_threads(process);
+                IoCounters::of(process)
+                    .and_then(|_| running.first().ok_or(io::ErrorKind::NotFound.into()))
+                    .map_err(|error| self.cannot_start(&error))?;
                 let name = procfs::name(process).unwrap_or_default();
                 (Subject::Process(process), vec![name])
             }
@@ -156,7 +159,7 @@ impl Trace {
     fn cannot_start(&self, error: &io::Error) -> Failure {
         match (self.pid, self.command.first()) {
             (None, Some(program)) => Failure::cannot_start(program, error),
-            (Some(process), _) if procfs::name(process).is_none() => {
+            (Some(process), _) if procfs::running_threads(process).is_empty() => {
                 Failure::failed(format!("process {process}"), "no such process")
                     .remedy("give the number of a running process, as ps shows it")
             }

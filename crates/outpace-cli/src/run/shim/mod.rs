@@ -32,6 +32,7 @@ mod sync {
 use super::relay::{Forwarded, Relay};
 use libraries::Libraries;
 use processes::Processes;
+pub(crate) use program::reason_against_shim;
 use ring::{Header, Member};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::Errno;

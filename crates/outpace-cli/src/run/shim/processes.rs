@@ -238,6 +238,8 @@ impl Processes {
             return Some("its program's file cannot be read".to_owned());
         };
         let known = self.programs.entry((file.dev(), file.ino()));
-        known.or_insert_with(|| program::refused(&path)).clone()
+        known
+            .or_insert_with(|| program::reason_against_shim(&path))
+            .clone()
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn refusal(command: &OsStr) -> Option<String> {
 }
 
 /// The reason why the program of a process does not use the ring.
-pub(super) fn refused(path: &Path) -> Option<String> {
+pub(crate) fn reason_against_shim(path: &Path) -> Option<String> {
     let file = File::open(path);
     let file = file.map_err(|error| format!("{}: {error}", path.display()));
     file.and_then(|file| program(&file, path)).err()

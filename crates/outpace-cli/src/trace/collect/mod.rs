@@ -95,9 +95,12 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     Ok((run, seen))
 }
 
-/// Of a process, or of the children that have been reaped.
+/// Of a process and its children, or of the children that have been reaped.
 fn processor_time(process: Option<i32>) -> Processor {
-    let of_process = |process| Stat::of(process).unwrap_or_default().processor;
+    let of_process = |process| {
+        let stat = Stat::of(process).unwrap_or_default();
+        stat.processor.plus(stat.children)
+    };
     process.map_or_else(clock::children, of_process)
 }
 

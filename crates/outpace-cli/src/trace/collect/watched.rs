@@ -8,7 +8,7 @@ use super::peek;
 use super::threads::{Thread, Threads};
 use crate::platform::clock;
 use crate::platform::doing::Doing;
-use crate::platform::procfs::{self, IoCounters, Processor, Stat};
+use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
 use crate::trace::kernel::calls::{Call, WriteCall};
 use crate::trace::kernel::memory;
 use crate::trace::model::language::Language;
@@ -30,7 +30,7 @@ const ENOUGH_LOOKS: u64 = 20;
 const LISTEN_NS: u64 = 2_000_000;
 /// On a busy machine that takes longer, but no longer than this.
 const LONGEST_LISTEN_NS: u64 = 10_000_000;
-/// So much of its processor time is sampled.
+/// After so much of its processor time, only parts of it are sampled.
 const ENOUGH_SAMPLED_NS: u64 = 400_000_000;
 /// After this long without a write, the processor is left to the process.
 const SILENCE_NS: u64 = 20_000;
@@ -56,6 +56,8 @@ pub(crate) struct SampledWrites {
 #[derive(Default)]
 pub(crate) struct Watched {
     pub(crate) process: i32,
+    /// The thread whose descriptors are looked at.
+    holder: i32,
     /// The name of its executable file, or else the one that the kernel keeps.
     pub(crate) program: Rc<str>,
     name: Rc<str>,
@@ -76,6 +78,7 @@ pub(crate) struct Watched {
     pub(super) threads: Threads,
     pub(super) first_ns: u64,
     counters: Option<File>,
+    state: Option<File>,
     /// The kernel's counters, which include the children it has waited for: now, and when it began.
     pub(super) io: IoCounters,
     io_before: IoCounters,
@@ -141,6 +144,7 @@ impl Watched {
         let file = executable.as_deref().and_then(Path::file_name);
         Self {
             process,
+            holder: process,
             program: file.map_or_else(|| Rc::clone(&name), |file| file.to_string_lossy().into()),
             name,
             executable,
@@ -148,6 +152,7 @@ impl Watched {
             last_ns: now_ns,
             is_foreign: procfs::is_foreign(process),
             counters: File::open(format!("/proc/{process}/io")).ok(),
+            state: File::open(format!("/proc/{process}/stat")).ok(),
             ..Self::default()
         }
     }
@@ -180,6 +185,12 @@ impl Watched {
         if written.user_ns + written.system_ns >= ENOUGH_SAMPLED_NS {
             self.threads.end_samples();
         }
+        if self.stat.has_ended {
+            // Perhaps its first thread only.
+            let running = procfs::running_threads(process);
+            self.holder = running.first().copied().unwrap_or(process);
+        }
+        let process = self.holder;
         for descriptor in 0..=2 {
             let known = self.targets.get(&descriptor);
             let identity = Target::identity_of(process, descriptor);
@@ -275,6 +286,11 @@ impl Watched {
         self.threads.tick_ns()
     }
 
+    /// Whether other calls between its writes may have gone by uncounted.
+    pub(super) fn hides_other_calls(&self) -> bool {
+        self.is_listened_to && self.others.1 == 0
+    }
+
     /// Other calls that do work, for each write.
     pub(crate) fn other_calls(&self) -> f64 {
         self.others.0 as f64 / self.others.1.max(1) as f64
@@ -306,10 +322,10 @@ impl Watched {
             return descriptor;
         }
         if !self.targets.contains_key(&descriptor) {
-            let mut target = Target::of(self.process, descriptor);
-            let all = procfs::descriptors(self.process);
+            let mut target = Target::of(self.holder, descriptor);
+            let all = procfs::descriptors(self.holder);
             if let Some(target) = &mut target
-                && procfs::is_read_by_itself(self.process, descriptor, &all)
+                && procfs::is_read_by_itself(self.holder, descriptor, &all)
             {
                 target.kind = Kind::Other;
             }
@@ -375,9 +391,11 @@ impl Watched {
             };
             self.asleep.0 += 1;
             let (descriptor, is_sync) = (call.descriptor, call.kind.is_sync());
+            let target = self.targets.get(&descriptor);
+            let is_synced = is_sync || target.is_some_and(|target| target.is_synced);
             let seen = self.seen.entry(descriptor).or_default();
             seen.waiting_ns += now_ns - from_ns;
-            seen.syncing_ns += (now_ns - from_ns) * u64::from(is_sync);
+            seen.syncing_ns += (now_ns - from_ns) * u64::from(is_synced);
             seen.overlapped_ns += (now_ns - from_ns) * u64::from(one_runs);
             seen.looks += u64::from(!is_sync);
             let span = CallSpan {
@@ -512,10 +530,11 @@ impl Watched {
 
     /// The counters, as they are now.
     fn counted(&self) -> Option<(IoCounters, Stat)> {
-        let before = Stat::of(self.process).unwrap_or(self.stat);
+        let state = || Stat::parse(&read_again(self.state.as_ref()?).ok()?);
+        let before = state().unwrap_or(self.stat);
         let io = self.read_counters()?;
         // Those of the children may have come in between.
-        let after = Stat::of(self.process).unwrap_or(before);
+        let after = state().unwrap_or(before);
         let stat = Stat {
             children_faults: after.children_faults,
             ..before

@@ -255,7 +255,8 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         }
         let readers = entry.stream.target.readers();
         let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
-        let waiting_ns = waiting_ns(&entry, &readers, run);
+        let slept_ns = waiting_ns(&entry, &readers, run);
+        let waiting_ns = slept_ns * u64::from(!entry.stream.target.is_synced);
         // The first thread of a process has its number.
         let are_first = entry.threads.is_subset(&processes);
         streams.push(Stream {
@@ -269,7 +270,7 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
             in_kernel_ns: in_kernel_ns(&entry, run),
             waiting_ns,
             // Both are of one sleep.
-            syncing_ns: asleep_ns(&entry, waiting_ns + entry.stream.syncing_ns, run) - waiting_ns,
+            syncing_ns: asleep_ns(&entry, slept_ns + entry.stream.syncing_ns, run) - waiting_ns,
             ..entry.stream
         });
     }

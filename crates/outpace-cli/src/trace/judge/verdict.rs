@@ -48,8 +48,8 @@ const NAMED: f64 = 0.05;
 const WAITED: f64 = 0.75;
 /// The least part of a program's time that is left once its output is cheap.
 const LEAST_LEFT: f64 = 0.005;
-/// Where tracepoints take more than one part in this many of the time, times say little.
-const DISTORTED: u64 = 2;
+/// Where tracepoints take more than one part in this many of the time, on the clock or on processors, times say little.
+const DISTORTED: u64 = 4;
 /// The difference between two runs of a program, in parts of its time; and in parts of its waits for a processor, as what takes
 /// that also evicts caches, delays readers and slows the other thread of a core.
 const RUN_TO_RUN: f64 = 0.042;
@@ -124,8 +124,13 @@ impl Verdict {
             Limit::Reader => slow_ns(stream),
             _ => stream.writing_ns(),
         };
+        let times = [
+            run.wall_ns.saturating_sub(run.delayed_ns),
+            run.user_ns + run.system_ns,
+        ];
+        let times = times.into_iter().filter(|&ns| ns > 0).min();
         let is_distorted = run.mode == Mode::Tracepoints
-            && run.overhead_ns * DISTORTED > run.wall_ns.saturating_sub(run.delayed_ns);
+            && times.is_some_and(|least_ns| run.overhead_ns * DISTORTED > least_ns);
         let written = streams.iter();
         let written = written.filter(|stream| stream.calls > 0 || stream.asleep_ns() > 0);
         match written.max_by_key(weight) {
@@ -297,7 +302,8 @@ impl Verdict {
             let remedy = known.filter(|_| is_stdout && !worst.is_synced());
             let language = worst.language.name();
             // On a pipe `run` spares the calls of programs that print by the C library.
-            let is_spared = kind == Kind::Terminal || (kind == Kind::Pipe && language == "C");
+            let is_spared = worst.language.may_be_spared()
+                && (kind == Kind::Terminal || (kind == Kind::Pipe && language == "C"));
             let more = match worst.descriptors {
                 _ if worst.is_synced() => ", and fsync once for many",
                 Descriptors::One(3..) => {

@@ -6,6 +6,7 @@
 use super::tally::Buffering;
 use super::target::Kind;
 use crate::platform::procfs;
+use crate::run;
 use memchr::memmem;
 use object::{Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
 use std::collections::HashSet;
@@ -47,6 +48,8 @@ impl Language {
     pub(crate) const SHELL: Self = Self("shell");
     /// None of the others, or unknown.
     pub(crate) const UNRECOGNISED: Self = Self("unrecognised");
+    /// The same, where `outpace run` spares no calls.
+    const CLOSED: Self = Self("unrecognised, closed");
 
     /// Its name in reports and in JSON.
     pub(crate) fn name(self) -> &'static str {
@@ -62,6 +65,13 @@ impl Language {
 
     /// Recognises an interpreter by its file name, and a compiled program by what its compiler left in it.
     pub(crate) fn of(process: i32, executable: &Path) -> Self {
+        match Self::recognised(process, executable) {
+            Self::UNRECOGNISED if run::reason_against_shim(executable).is_some() => Self::CLOSED,
+            language => language,
+        }
+    }
+
+    fn recognised(process: i32, executable: &Path) -> Self {
         let name = executable.file_name().and_then(|name| name.to_str());
         let arguments = procfs::arguments(process);
         match Self::of_interpreter(name.unwrap_or_default(), &arguments) {
@@ -147,6 +157,11 @@ impl Language {
     /// so that writes that end lines are messages and no line buffer is at work.
     pub(crate) fn prints_unbuffered(self) -> bool {
         !self.column(3).is_empty()
+    }
+
+    /// Whether `outpace run` may spare calls of a program that it does not know.
+    pub(crate) fn may_be_spared(self) -> bool {
+        self != Self::CLOSED
     }
 
     /// Whether the option that makes writes small makes reads small, too.

@@ -56,6 +56,8 @@ pub(crate) struct Target {
     pub(crate) device: Option<(u32, u32)>,
     /// The driver of a terminal or of the null device, or the type of a file's file system.
     pub(crate) driver: Option<String>,
+    /// A write returns when the device has its bytes (O_SYNC, O_DSYNC).
+    pub(crate) is_synced: bool,
     /// Device and inode: equal for two descriptors of the same file.
     pub(crate) identity: (u64, u64),
 }
@@ -70,6 +72,8 @@ impl Target {
         let device = (file_type.is_char_device() || file_type.is_block_device())
             .then(|| (libc::major(metadata.rdev()), libc::minor(metadata.rdev())));
         let identity = identity(&metadata);
+        let is_synced = file_type.is_file()
+            && procfs::flags(process, descriptor).is_some_and(|flags| flags & libc::O_DSYNC != 0);
         let (kind, driver) = match device {
             Some((1, 3)) if file_type.is_char_device() => (Kind::Null, Some("mem".to_owned())),
             Some(numbers) if file_type.is_char_device() => terminal_driver(numbers)
@@ -89,6 +93,7 @@ impl Target {
             path,
             device,
             driver,
+            is_synced,
             identity,
         })
     }
@@ -133,6 +138,7 @@ impl Target {
             kind: [Kind::Unknown, self.kind][usize::from(self.kind == other.kind)],
             path: format!("{} or {}", self.path, other.path),
             device: None,
+            is_synced: self.is_synced && other.is_synced,
             driver: self.driver.clone().filter(|_| self.driver == other.driver),
             identity: self.identity,
         }

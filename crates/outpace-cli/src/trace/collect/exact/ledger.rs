@@ -133,7 +133,11 @@ impl Ledger {
         if let Some(target) = known.descriptors.get(&descriptor) {
             return Rc::clone(target);
         }
-        let target = Rc::new(Target::of(process, descriptor).unwrap_or_default());
+        let target = Target::of(process, descriptor).or_else(|| {
+            // Its first thread may have ended.
+            Target::of(*procfs::running_threads(process).first()?, descriptor)
+        });
+        let target = Rc::new(target.unwrap_or_default());
         known.descriptors.insert(descriptor, Rc::clone(&target));
         target
     }

@@ -93,7 +93,7 @@ pub(crate) fn run(
 pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
     procfs::name(root).ok_or(io::ErrorKind::NotFound)?;
     let mut tracer = Tracer::new(root, ledger, false);
-    for thread in procfs::threads(root) {
+    for thread in procfs::running_threads(root) {
         sys::seize(thread, OPTIONS)?;
         sys::interrupt(thread)?;
         tracer.know(thread, root);

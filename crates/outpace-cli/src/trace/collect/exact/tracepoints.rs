@@ -372,7 +372,7 @@ pub(crate) fn run(
 
 /// Watches a process that is running already, until it ends or the user interrupts.
 pub(crate) fn attach(points: Points, root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
-    let rings = Rings::open(points, &procfs::threads(root), false)?;
+    let rings = Rings::open(points, &procfs::running_threads(root), false)?;
     // It may have ended meanwhile.
     procfs::name(root).ok_or(io::ErrorKind::NotFound)?;
     ledger.look_at(root);
