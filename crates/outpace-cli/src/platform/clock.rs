@@ -41,6 +41,11 @@ pub(crate) fn schedule_in(stat: &str) -> Option<(u64, u64)> {
     Some((fields.next()?.ok()?, fields.next()?.ok()?))
 }
 
+/// How often it was given a processor, of a `schedstat` that has been read.
+pub(crate) fn turns_in(stat: &str) -> Option<u64> {
+    stat.split_ascii_whitespace().nth(2)?.parse().ok()
+}
+
 /// The growth of a thread's [delay](delay_ns) and of its time on a processor since this was made.
 pub(crate) struct Delay<T> {
     thread: T,

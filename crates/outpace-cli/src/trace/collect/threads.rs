@@ -16,43 +16,45 @@ const MOST_THREADS: usize = 64;
 /// Which part of its processor time a thread is in its program is sampled this often, where the kernel permits it (perf_event_open(2),
 /// without privileges where `perf_event_paranoid` is 2 or less).
 const SAMPLE_NS: u64 = 1_000_000;
+/// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine. Where turns are shorter than
+/// this, one part in `PART` of the time is sampled, `PART` times as often, and stands for all.
+const SHORT_TURN_NS: u64 = 50_000;
+const FEWEST_TURNS: u64 = 20;
+const PART: u64 = 10;
+/// How long such a part lasts, at least and at most.
+const LEAST_PART_NS: u64 = 1_000_000;
+const LONGEST_PART_NS: u64 = 4_000_000;
 /// Has room for the samples between two searches, and more.
 const RING: usize = 16 << 10;
 
 /// Samples of the processor time of a thread: a record of 8 bytes for each that finds it in its program, none for those in the kernel.
 struct Samples {
     ring: Sampler,
-    /// The time before the first one.
-    before_ns: u64,
+    period_ns: u64,
     in_program: u64,
-    are_over: bool,
 }
 
 impl Samples {
-    fn of(thread: i32, before_ns: u64) -> io::Result<Self> {
+    fn each(period_ns: u64, thread: i32) -> io::Result<Self> {
         let mut event = Builder::new(Software::TASK_CLOCK);
-        event.observe_pid(thread).any_cpu().sample_period(SAMPLE_NS);
+        event.observe_pid(thread).any_cpu().sample_period(period_ns);
         let mut ring = event.build()?.sampled(RING)?;
         ring.as_counter_mut().enable()?;
         Ok(Self {
             ring,
-            before_ns,
+            period_ns,
             in_program: 0,
-            are_over: false,
         })
     }
 
-    /// The thread's time to this moment, or to its end, and the sampled parts.
+    /// The thread's time from then to this moment, or to its end, and the sampled parts.
     fn processor(&mut self) -> io::Result<Processor> {
         while self.ring.next_record().is_some() {
             self.in_program += 1;
         }
         let sampled_ns = self.ring.as_counter_mut().read()?;
-        let user_ns = sampled_ns.min(self.in_program * SAMPLE_NS);
-        Ok(Processor {
-            total_ns: self.before_ns + sampled_ns,
-            ..Processor::of(user_ns, sampled_ns - user_ns)
-        })
+        let user_ns = sampled_ns.min(self.in_program * self.period_ns);
+        Ok(Processor::of(user_ns, sampled_ns - user_ns))
     }
 }
 
@@ -72,8 +74,11 @@ pub(super) struct Thread {
     stat: File,
     /// Not every kernel has it.
     call: Option<File>,
-    /// Until it has ended.
+    id: i32,
+    /// Until it has ended, or only parts of its time are sampled.
     samples: Option<Samples>,
+    /// The time before these, with its sampled parts.
+    parts: Processor,
     is_sampled: bool,
     /// What of this it took while it was slowed down.
     slowed: Processor,
@@ -89,15 +94,20 @@ impl Thread {
     fn open(process: i32, thread: i32) -> Option<Self> {
         let open = |file: &str| File::open(format!("/proc/{process}/task/{thread}/{file}")).ok();
         let schedule = open("schedstat")?;
-        let before_ns = clock::schedule_in(&read_again(&schedule).ok()?)?.0;
-        let samples = Samples::of(thread, before_ns).ok();
+        let total_ns = clock::schedule_in(&read_again(&schedule).ok()?)?.0;
+        let samples = Samples::each(SAMPLE_NS, thread).ok();
         Some(Self {
+            id: thread,
             io: open("io")?,
             schedule,
             stat: open("stat")?,
             call: open("syscall"),
             is_sampled: samples.is_some(),
             samples,
+            parts: Processor {
+                total_ns,
+                ..Processor::default()
+            },
             slowed: Processor::default(),
             before: Reading::default(),
             now: Reading::default(),
@@ -119,10 +129,12 @@ impl Thread {
     fn shown(&self) -> Option<(IoCounters, Processor)> {
         let io = IoCounters::read(&self.io).ok()?;
         let stat = Stat::parse(&read_again(&self.stat).ok()?)?;
-        let (total_ns, delayed_ns) = clock::schedule_in(&read_again(&self.schedule).ok()?)?;
+        let schedule = read_again(&self.schedule).ok()?;
+        let (total_ns, delayed_ns) = clock::schedule_in(&schedule)?;
         let processor = Processor {
             total_ns,
             delayed_ns,
+            turns: clock::turns_in(&schedule)?,
             ..stat.processor
         };
         Some((io, processor))
@@ -135,13 +147,15 @@ impl Thread {
         let (io, mut processor) = shown.unwrap_or(before);
         // Whether a thread that was not seen to write has written since, is not known.
         let is_known = !is_last || self.own().io.write_calls > 0;
-        let are_over = self.samples.as_ref().is_some_and(|all| all.are_over);
+        let since = processor.since(self.now.processor);
+        if since.turns > FEWEST_TURNS && since.total_ns < since.turns * SHORT_TURN_NS {
+            self.end_samples();
+        }
         if let Some(sampled) = self.sampled().filter(|_| is_known) {
-            let total_ns = [sampled.total_ns, processor.total_ns][usize::from(are_over)];
             processor = Processor {
-                total_ns,
                 delayed_ns: processor.delayed_ns,
                 faults: processor.faults,
+                turns: processor.turns,
                 ..sampled
             };
         }
@@ -154,7 +168,32 @@ impl Thread {
 
     /// Its time, and the sampled parts of it.
     pub(super) fn sampled(&mut self) -> Option<Processor> {
-        self.samples.as_mut()?.processor().ok()
+        if let Some(samples) = &mut self.samples {
+            return Some(self.parts.plus(samples.processor().ok()?));
+        }
+        let (total_ns, _) = clock::schedule_in(&read_again(&self.schedule).ok()?)?;
+        self.is_sampled.then_some(Processor {
+            total_ns,
+            ..self.parts
+        })
+    }
+
+    /// Samples only parts of its time from now on.
+    fn end_samples(&mut self) {
+        if let (Some(parts), Some(_)) = (self.sampled(), self.samples.take()) {
+            self.parts = parts;
+        }
+    }
+
+    /// Samples it for a while, if only parts of its time are sampled and the last one was long enough ago.
+    fn begin_part(&mut self) -> Option<Part<'_>> {
+        let wanted_ns = self.now.processor.since(self.parts).total_ns / PART;
+        let is_due = self.samples.is_none() && self.is_sampled && wanted_ns >= LEAST_PART_NS;
+        Some(Part {
+            wanted_ns: wanted_ns.min(LONGEST_PART_NS),
+            samples: is_due.then(|| Samples::each(SAMPLE_NS / PART, self.id).ok())??,
+            thread: self,
+        })
     }
 
     /// Does not count its time since `before`, in which it was slowed down, and says how long that was.
@@ -172,6 +211,28 @@ impl Thread {
             processor: self.now.processor.since(self.before.processor),
             ..self.now
         }
+    }
+}
+
+/// A part of a thread's time that is sampled.
+pub(super) struct Part<'a> {
+    thread: &'a mut Thread,
+    samples: Samples,
+    /// How long it should be.
+    pub(super) wanted_ns: u64,
+}
+
+impl Part<'_> {
+    /// Ends the part, which stands for all time since the last one.
+    pub(super) fn end(mut self) -> Option<()> {
+        let taken = self.samples.processor().ok()?.total_ns / self.samples.period_ns;
+        let parts = &mut self.thread.parts;
+        let (total_ns, _) = clock::schedule_in(&read_again(&self.thread.schedule).ok()?)?;
+        let since_ns = total_ns.saturating_sub(parts.total_ns);
+        let user_ns = (since_ns * self.samples.in_program).checked_div(taken)?;
+        let user_ns = user_ns.min(since_ns);
+        *parts = parts.plus(Processor::of(user_ns, since_ns - user_ns));
+        Some(())
     }
 }
 
@@ -236,12 +297,14 @@ impl Threads {
         }
     }
 
-    /// Takes no more samples, but keeps their parts: they also cost at each switch to another thread.
+    /// From now on only parts of the time are sampled.
     pub(crate) fn end_samples(&mut self) {
-        let threads = self.threads.values_mut();
-        for samples in threads.filter_map(|thread| thread.samples.as_mut()) {
-            samples.are_over = samples.ring.as_counter_mut().disable().is_ok();
-        }
+        self.threads.values_mut().for_each(Thread::end_samples);
+    }
+
+    /// Begins to sample those of which only parts are, for a while.
+    pub(super) fn begin_parts(&mut self) -> impl Iterator<Item = Part<'_>> {
+        self.threads.values_mut().filter_map(Thread::begin_part)
     }
 
     /// Samples no more.
@@ -345,6 +408,52 @@ mod tests {
             let readings = threads.read(ours, &[this]);
             threads.take(readings);
         }
+    }
+
+    #[test]
+    fn a_thread_of_short_turns_is_sampled_in_parts_that_stand_for_all() {
+        use std::io::{Read, Write};
+        let ours = std::process::id() as i32;
+        let (mut here, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        let other = std::thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_pid()).unwrap();
+            let mut byte = [0];
+            // Each waits for the other.
+            while there.read(&mut byte).unwrap() > 0 {
+                there.write_all(&byte).unwrap();
+            }
+        });
+        let thread = told.recv().unwrap();
+        let mut threads = Threads::default();
+        threads.begin(ours, &[thread]);
+        if !threads.threads[&thread].is_sampled {
+            here.shutdown(std::net::Shutdown::Both).unwrap();
+            return println!("skipped: no samples are permitted");
+        }
+        let turn = |here: &mut std::os::unix::net::UnixStream| {
+            here.write_all(b"x").unwrap();
+            here.read_exact(&mut [0]).unwrap();
+        };
+        let parts = |threads: &Threads| threads.threads[&thread].parts;
+        while parts(&threads).user_ns + parts(&threads).system_ns < 50_000_000 {
+            (0..1000).for_each(|_| turn(&mut here));
+            let readings = threads.read(ours, &[thread]);
+            threads.take(readings);
+            let begun: Vec<Part> = threads.begin_parts().collect();
+            (0..1000).for_each(|_| turn(&mut here));
+            begun.into_iter().for_each(|part| {
+                part.end();
+            });
+        }
+        assert!(threads.threads[&thread].samples.is_none());
+        let all = parts(&threads);
+        assert!(
+            all.system_ns > all.user_ns,
+            "it does nothing but call: {all:?}"
+        );
+        drop(here);
+        other.join().unwrap();
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The default mode: watches a process and its descendants, by a loop of two rhythms. A search finds processes and threads,
 //! reads their counters, and takes exact looks; a sample asks each thread which call it is in.
 
-use super::threads::Reading;
+use super::threads::{Part, Reading};
 use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::Ending;
@@ -27,9 +27,10 @@ const AT_FIRST_NS: u64 = 500_000_000;
 /// The start-up of a program is looked at closely, whatever that costs, so that short ones are seen.
 const START_NS: u64 = 30_000_000;
 /// The longest time to the next task, whatever the last one took. In the beginning, when programs start others and become others, it is
-/// shorter, and no task comes sooner than after a millisecond.
+/// shorter: this, or a part of the time since then. No task comes sooner than after a millisecond.
 const LONGEST_NS: u64 = 100_000_000;
 const LONGEST_AT_FIRST_NS: u64 = 5_000_000;
+const PART_AT_FIRST: u64 = 8;
 const SHORTEST_AT_FIRST_NS: u64 = 1_000_000;
 
 impl Rhythm {
@@ -39,7 +40,10 @@ impl Rhythm {
         self.due_ns = now_ns
             + match since_ns {
                 0..START_NS => SHORTEST_AT_FIRST_NS,
-                START_NS..AT_FIRST_NS => fair_ns.clamp(SHORTEST_AT_FIRST_NS, LONGEST_AT_FIRST_NS),
+                START_NS..AT_FIRST_NS => {
+                    let longest_ns = LONGEST_AT_FIRST_NS.max(since_ns / PART_AT_FIRST);
+                    fair_ns.clamp(SHORTEST_AT_FIRST_NS, longest_ns)
+                }
                 AT_FIRST_NS.. => fair_ns.clamp(self.shortest_ns, LONGEST_NS),
             };
     }
@@ -106,6 +110,7 @@ impl Watcher {
                 let took_ns = clock::thread_ns() - before_ns;
                 searches.took(took_ns, now_ns - began_ns, now_ns);
                 self.peek(now_ns - began_ns);
+                self.sample_parts();
                 spent_ns += clock::thread_ns() - before_ns;
             }
             if now_ns >= samples.due_ns {
@@ -143,9 +148,12 @@ impl Watcher {
             let calls = counted(self.disputed, "write call");
             format!("up to {calls} of a program that became another one (exec) may be counted for the later one")
         });
+        let hides_others = processes().any(Watched::hides_other_calls);
+        let others = "other calls between the writes could not be counted: their time is in that of the writes";
+        let others = hides_others.then(|| others.to_owned());
         let has_io_uring = processes().any(|process| process.has_io_uring);
         let run = Recording {
-            notes: note.into_iter().collect(),
+            notes: note.into_iter().chain(others).collect(),
             busiest_ns: longest_ns.max().unwrap_or(0),
             unseen: has_io_uring.then_some(Unseen::Ring),
             ending,
@@ -200,6 +208,20 @@ impl Watcher {
         self.listens += count.min(1);
         for (watched, thread) in not_to_stop {
             watched.listen(thread, count);
+        }
+    }
+
+    /// Samples parts of the processor time of threads, for a while.
+    fn sample_parts(&mut self) {
+        let alive = self.alive.values_mut();
+        let parts: Vec<Part> = alive
+            .flat_map(|watched| watched.threads.begin_parts())
+            .collect();
+        if let Some(longest_ns) = parts.iter().map(|part| part.wanted_ns).max() {
+            self.child_ended |= interrupts::sleep(Duration::from_nanos(longest_ns));
+        }
+        for part in parts {
+            part.end();
         }
     }
 
