@@ -21,6 +21,7 @@ mod user;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    platform::descriptors::bring_pipes_back();
     match cli::run(std::env::args_os()) {
         Ok(status) => status,
         Err(failure) => failure.report(),

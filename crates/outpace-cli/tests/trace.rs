@@ -811,6 +811,26 @@ fn what_other_threads_write_after_the_first_one_has_ended_is_seen() {
 }
 
 #[test]
+fn no_pipe_is_polled_that_the_program_writes_to() {
+    if !installed("strace") {
+        return;
+    }
+    let log = scratch("polls");
+    let calls = "trace=poll,ppoll,select,pselect6,epoll_ctl";
+    let mut tracer = Command::new("strace");
+    tracer.args(["-f", "-y", "-e", calls, "-o"]).arg(&log);
+    tracer.args([env!("CARGO_BIN_EXE_outpace"), "trace", "echo", "a line"]);
+    let output = tracer.output().unwrap();
+    let report = text(&output.stderr);
+    if output.stdout.is_empty() {
+        return println!("skipped: strace may not trace here: {report}");
+    }
+    assert_eq!(text(&output.stdout), "a line\n");
+    let polled = std::fs::read_to_string(&log).unwrap();
+    assert!(!polled.contains("pipe:["), "{polled}");
+}
+
+#[test]
 fn a_signal_to_the_tracer_alone_is_passed_on() {
     for exact in [&[][..], &["--exact"]] {
         for signal in ["INT", "QUIT", "TERM"] {

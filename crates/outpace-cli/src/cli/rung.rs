@@ -15,7 +15,7 @@ use crate::bench::catalogue;
 use crate::bench::experiment::clock::{REPORT, Span};
 use crate::bench::experiment::{Method, Rung, Work};
 use crate::bench::runner::contestant::Contestant;
-use crate::platform::signals;
+use crate::platform::{descriptors, signals};
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::quantity::whole;
@@ -92,6 +92,7 @@ pub(crate) fn directly(arguments: &[OsString]) -> Option<Outcome> {
 }
 
 fn here(name: &str, rung: &Rung, span: Span, work: fn(&mut Span) -> io::Result<()>) -> Outcome {
+    descriptors::poll_as_others();
     panic::set_hook(Box::new(ended_by_print));
     let failed = |error: io::Error| match error.raw_os_error() {
         Some(libc::ENOTTY | libc::ENXIO) => {

@@ -1,22 +1,62 @@
 //! Descriptors: whether their other end is gone, and which standard streams were closed at the start. Before `main`, Rust's
-//! runtime opens the null device in the place of a closed one.
+//! runtime polls the standard streams, and opens the null device in the place of a closed one.
 #![allow(unsafe_code)]
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// Whether descriptors 0 to 2 were closed when this program was started.
 static WERE_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
+/// Where those of them that are pipes are kept until `main`; -1: nowhere. From the first poll of a pipe on, each write to it wakes its
+/// reader, whoever writes: a program that we start takes up to a quarter longer.
+static KEPT: [AtomicI32; 3] = [const { AtomicI32::new(-1) }; 3];
+
 extern "C" fn look_at_descriptors() {
-    for (descriptor, was_closed) in (0..).zip(&WERE_CLOSED) {
-        // SAFETY: no memory is involved. It fails for a descriptor that is not open, and for no other reason.
-        let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFD) };
-        was_closed.store(flags == -1, Ordering::Relaxed);
+    for (descriptor, (was_closed, kept)) in (0..).zip(WERE_CLOSED.iter().zip(&KEPT)) {
+        // SAFETY: the structure is of plain numbers for which zeroes are valid, and is valid for the call.
+        let (status, stat) = unsafe {
+            let mut stat: libc::stat = std::mem::zeroed();
+            (libc::fstat(descriptor, &raw mut stat), stat)
+        };
+        was_closed.store(status == -1, Ordering::Relaxed);
+        // Tests have another `main`.
+        let is_pipe = status == 0 && stat.st_mode & libc::S_IFMT == libc::S_IFIFO;
+        if is_pipe && !cfg!(test) {
+            // SAFETY: no memory is involved.
+            let copy = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3) };
+            kept.store(copy, Ordering::Relaxed);
+            if copy != -1 {
+                // SAFETY: its copy is kept, and this process has one thread, which uses neither.
+                unsafe { libc::close(descriptor) };
+            }
+        }
     }
+}
+
+/// Brings the pipes back. Called at the beginning of `main`.
+pub(crate) fn bring_pipes_back() {
+    for (descriptor, kept) in (0..).zip(&KEPT) {
+        let copy = kept.swap(-1, Ordering::Relaxed);
+        if copy != -1 {
+            // SAFETY: `descriptor` is the null device, which the runtime opened in its place, and only we know the copy's number.
+            unsafe {
+                libc::dup2(copy, descriptor);
+                libc::close(copy);
+            }
+        }
+    }
+}
+
+/// Polls the standard streams, as each program of Rust's has at its start.
+pub(crate) fn poll_as_others() {
+    has_gone(io::stdin().as_fd());
+    has_gone(io::stdout().as_fd());
+    has_gone(io::stderr().as_fd());
 }
 
 /// The C library calls the functions of this section before `main`, and before Rust's runtime opens a file.
