@@ -229,7 +229,12 @@ pub(crate) mod main_thread {
         let _ = WAKE.set(wake);
     }
 
+    /// Called before `main`, or where the object is loaded later, by any thread.
     pub(super) fn watch() {
+        #[cfg(target_os = "linux")]
+        if sys::task() != std::process::id() {
+            return;
+        }
         sys::at_end_of_this_thread(ended);
     }
 
