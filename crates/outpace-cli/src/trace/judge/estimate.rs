@@ -91,11 +91,7 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     // One standard deviation is allowed for chance.
     let error = (part * (1.0 - part) / ticks).sqrt().hypot(SYSTEMATIC);
     let error = error.hypot(coarse_ns / total.likely.max(1.0));
-    let of_total = |part: f64| Interval {
-        low: (part - error) * total.low,
-        likely: part * total.likely,
-        high: (part + error) * total.high,
-    };
+    let of_total = |part: f64| total.times([part - error, part, part + error]);
     let (reads, read_bytes) = (io.read_calls as f64, io.bytes_read as f64);
     let faults = written.faults as f64;
     let other_ns = Interval::of(
@@ -107,11 +103,8 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     let in_kernel_ns = of_total(1.0 - part).independent(other_ns.taken_from(0.0));
     let in_kernel_ns = in_kernel_ns.within(0.0, most_ns.min(total.high - other_ns.low));
     let others = process.other_calls();
-    let in_kernel_ns = Interval {
-        low: in_kernel_ns.low / (1.0 + others * LONGER),
-        likely: in_kernel_ns.likely / (1.0 + others),
-        high: in_kernel_ns.high / (1.0 + others / LONGER),
-    };
+    let in_writes = [LONGER, 1.0, 1.0 / LONGER].map(|longer| 1.0 / (1.0 + others * longer));
+    let in_kernel_ns = in_kernel_ns.times(in_writes);
     let own_ns = of_total(part).within(0.0, total.high - in_kernel_ns.low);
     (in_kernel_ns, own_ns)
 }
@@ -143,11 +136,8 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let kind = stream.target.kind;
     let (all, own) = (stream.in_kernel_ns, stream.own_ns);
     let (least_left, most_left) = Cost::of(kind).left(stream);
-    let in_kernel = Interval {
-        low: all.low * (1.0 - most_left),
-        likely: all.likely * (1.0 - least_left.midpoint(most_left)),
-        high: all.high * (1.0 - least_left),
-    };
+    let left = [most_left, least_left.midpoint(most_left), least_left];
+    let in_kernel = all.times(left.map(|left| 1.0 - left));
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time; or where small writes went, or what joined them, is unknown.
         let is_unseen = stream.may_be_joined() || stream.descriptors == Descriptors::Any;

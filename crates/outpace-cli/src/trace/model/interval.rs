@@ -31,6 +31,11 @@ impl Interval {
         Self::of([self.low, self.likely, self.high].map(bound))
     }
 
+    /// A part of it that is itself known within bounds.
+    pub(crate) fn times(self, [low, likely, high]: [f64; 3]) -> Self {
+        Self::of([self.low * low, self.likely * likely, self.high * high])
+    }
+
     /// The sum of two quantities with independent errors, which add up by their squares.
     pub(crate) fn independent(self, other: Self) -> Self {
         let sum = self + other;
