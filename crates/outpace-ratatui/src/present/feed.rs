@@ -215,7 +215,11 @@ pub(crate) fn fit(live: &mut Screen, (columns, rows): (u16, u16)) {
 }
 
 /// A transcript's thread, as its owner holds it.
-pub(crate) struct Feed(Arc<Shared<FeedState>>);
+pub(crate) struct Feed {
+    shared: Arc<Shared<FeedState>>,
+    /// The process that has the thread: a child of a fork has not.
+    process: u32,
+}
 
 /// The transcripts on terminals.
 static ON_TERMINALS: Mutex<Vec<Weak<Shared<FeedState>>>> = Mutex::new(Vec::new());
@@ -250,7 +254,8 @@ impl Feed {
         let shared = Arc::<Shared<FeedState>>::default();
         let theirs = shared.clone();
         super::spawn("outpace-transcript", move || theirs.run(renderer, output))?;
-        Ok(Self(shared))
+        let process = std::process::id();
+        Ok(Self { shared, process })
     }
 
     /// From now on the live region goes when a signal ends or stops the process, and before the message of a panic.
@@ -264,12 +269,12 @@ impl Feed {
             }));
         });
         let mut all = on_terminals();
-        all.push(Arc::downgrade(&self.0));
+        all.push(Arc::downgrade(&self.shared));
         sys::watch_endings(react)
     }
 
     pub(crate) fn add(&self, additions: impl IntoIterator<Item = Addition>) -> io::Result<()> {
-        self.0.change(|state| {
+        self.shared.change(|state| {
             for addition in additions {
                 match (addition, state.additions.last_mut()) {
                     // Parts of a line that wait together are printed at once.
@@ -292,7 +297,7 @@ impl Feed {
     }
 
     pub(crate) fn show(&self, live: Screen, rows: u16) -> io::Result<()> {
-        self.0.change(|state| {
+        self.shared.change(|state| {
             state.live = Some(live);
             state.rows = rows;
             state.drawn += 1;
@@ -300,20 +305,24 @@ impl Feed {
     }
 
     pub(crate) fn set_reflow(&self, reflow: Reflow) {
-        self.0.state().reflow = Some(reflow);
+        self.shared.state().reflow = Some(reflow);
     }
 
     pub(crate) fn take_away(&self) -> io::Result<()> {
-        self.0.change(|state| state.farewell = true)
+        self.shared.change(|state| state.farewell = true)
     }
 
     /// Waits until everything is written, or the limit is over. Says whether it is.
     pub(crate) fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
-        self.0.wait(limit)
+        if self.process != std::process::id() {
+            let error = "the transcript is that of the process that has forked";
+            return Err(io::Error::other(error));
+        }
+        self.shared.wait(limit)
     }
 
     pub(crate) fn stats(&self) -> Stats {
-        let state = self.0.state();
+        let state = self.shared.state();
         Stats {
             frames_drawn: state.drawn,
             frames_presented: state.presented,
@@ -325,11 +334,11 @@ impl Feed {
 
 impl Drop for Feed {
     fn drop(&mut self) {
-        self.0.state().stop = true;
-        self.0.changed.notify_all();
+        self.shared.state().stop = true;
+        self.shared.changed.notify_all();
         let mut all = on_terminals();
         let before = all.len();
-        all.retain(|feed| !std::ptr::eq(feed.as_ptr(), Arc::as_ptr(&self.0)));
+        all.retain(|feed| !std::ptr::eq(feed.as_ptr(), Arc::as_ptr(&self.shared)));
         if all.is_empty() && before > 0 {
             sys::ignore_endings();
         }

@@ -70,7 +70,7 @@ pub enum Reflow {
     /// It wraps the lines above a shell's prompt anew, and leaves the rows from there on to the shell (kitty). The rows that a transcript
     /// draws again are marked as a prompt (`OSC 133`).
     AbovePrompt,
-    /// It wraps all lines anew and carries its cursor along (alacritty, wezterm).
+    /// It wraps all lines anew and carries its cursor along (alacritty, wezterm). Rows of the screen may be inserted, not deleted.
     All,
     /// The same, but rows of the screen have to stay in place: others that are inserted or deleted take lines of the scrollback along, or get
     /// into it (foot). Unknown terminals count as this.

@@ -5,7 +5,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, IntoRawFd};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Terminal;
 
@@ -301,8 +301,19 @@ fn endings() -> impl Iterator<Item = libc::c_int> {
     ENDS.into_iter().chain([libc::SIGTSTP])
 }
 
+/// What `exit` calls, and the process that has it: a child of a fork has none of the threads.
+static AT_EXIT: OnceLock<(Reaction, u32)> = OnceLock::new();
+
+extern "C" fn on_exit() {
+    if let Some((react, process)) = AT_EXIT.get()
+        && *process == std::process::id()
+    {
+        react(Ending::End);
+    }
+}
+
 /// From now on `react` is called, on a thread of its own, before a signal ends or stops the process, and after it has been
-/// continued. Signals that the application handles, or ignores, are left alone.
+/// continued, and by `exit`. Signals that the application handles, or ignores, are left alone.
 pub(crate) fn watch_endings(react: Reaction) -> io::Result<()> {
     static STARTED: Mutex<bool> = Mutex::new(false);
     let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -317,6 +328,9 @@ pub(crate) fn watch_endings(react: Reaction) -> io::Result<()> {
         };
         let named = std::thread::Builder::new().name("outpace-signals".into());
         without_signals(|| named.spawn(work))?;
+        AT_EXIT.get_or_init(|| (react, std::process::id()));
+        // SAFETY: the function is there as long as the process. Without room for it, `exit` does as it did.
+        unsafe { libc::atexit(on_exit) };
         *started = true;
     }
     for signal in endings() {

@@ -69,7 +69,8 @@ use crate::sys;
 /// - When it becomes narrower, the rows below the finished lines may need more space than it has. It moves the first of them into its
 ///   scrollback, where they cannot be erased. Of a line that is being streamed, the last rows are drawn, as many as take half of the screen
 ///   together with the live region; all of it is printed when it is finished. So this needs a live region of half
-///   of the screen or more, or a terminal that becomes less than half as wide or high at once.
+///   of the screen or more, or a terminal that becomes less than half as wide or high at once. In tmux each frame then leaves rows of the live
+///   region, until tmux tells of the new size.
 /// - Behind the end of a longer line that was finished before, text is printed at a column: a change of width that is
 ///   on its way just then misplaces it. In tmux, which tells of a new width a while later, a line that is being streamed is printed as it
 ///   grows, however wide the terminal is; there the prompt after `kill -9` comes at its end.
@@ -98,12 +99,15 @@ use crate::sys;
 ///   it wrapped as a space, and puts blanks into a long line that several changes of width have wrapped again: `abcdefghijklmno` and `abcdef`
 ///   at 7x3, 17x2, then 16x5 are `abcdefghijklmn o`.
 ///
-/// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it. So it is when a signal ends or stops the
-/// process (Ctrl-C, Ctrl-Z where the terminal is not raw, `kill`), unless the application handles that signal itself; and after
-/// Ctrl-Z and `fg` the live region is there again. `kill -9` leaves the lines that were finished, or not extended for a quarter of a
-/// second: the shell's prompt comes behind them, over the live region. It leaves the cursor hidden, and in the middle of a streamed line
-/// wrapping off, until `reset`. Call [`finish`](Self::finish) before `process::exit`, which does
-/// not wait.
+/// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it. So it is when a signal ends or stops
+/// the process (Ctrl-C, Ctrl-Z where the terminal is not raw, `kill`), unless the application handles that signal itself, and at
+/// `process::exit`, which waits for a fifth of a second at most: call [`finish`](Self::finish) before, if the terminal may be slow. After Ctrl-Z and
+/// `fg` the live region is there again. `kill -9`, an abort and `exec` leave the lines that were finished, or not extended for a quarter of a
+/// second: the shell's prompt comes behind them, over the live region. They leave the cursor hidden, and in the middle of a streamed line
+/// wrapping off, until `reset`. In a child of a fork, waiting for the terminal is an error.
+///
+/// Tabs become four blanks. Characters that take no column by themselves (U+00AD, U+200B, controls of direction) are left out, and so is the ESC of
+/// escape sequences.
 pub struct Transcript {
     feed: Feed,
     surface: Surface,

@@ -452,6 +452,7 @@ fn talks() -> std::io::Result<()> {
                 transcript.extend("edited")?;
             }
             "exit" => return transcript.finish(),
+            "leave" => std::process::exit(0),
             _ => transcript.extend("!")?,
         }
     }

@@ -10,6 +10,7 @@ use super::session::{Session, is_stopped};
 fn a_transcript_stays_as_text_with_the_shell_below_however_its_program_ends() {
     for (how, message) in [
         ("exit\n", None),
+        ("leave\n", None),
         ("panic\n", Some("the message of the panic")),
         ("\x03", None),
         ("\x1c", None),

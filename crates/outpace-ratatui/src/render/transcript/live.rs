@@ -87,15 +87,16 @@ impl TranscriptRenderer {
         }
     }
 
-    /// Leaves out so many rows of the open line. Returns whether the other rows that are drawn could be moved, all but the first: alacritty
-    /// and others take a row that is deleted at the top of the screen into their scrollback.
+    /// Leaves out so many rows of the open line. Returns whether the other rows that are drawn could be moved, all but the first: terminals take
+    /// a row that is deleted at the top of the screen into their scrollback, and alacritty 0.11 takes any.
     fn hide_rows(&mut self, last: &mut Last, rows: u16) -> bool {
         let more = rows.saturating_sub(last.hidden);
         let is_steady = last.rows - rows == self.open_rows;
         if std::mem::replace(&mut last.hidden, rows) == rows {
             return false;
         }
-        if !is_steady || !(1..self.open_rows).contains(&more) || !self.can_move_rows() {
+        let can_delete = self.can_move_rows() && self.reflow != Reflow::All;
+        if !is_steady || !(1..self.open_rows).contains(&more) || !can_delete {
             last.open = Some(0);
             return false;
         }
