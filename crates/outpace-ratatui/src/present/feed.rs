@@ -138,6 +138,7 @@ impl Shared<FeedState> {
     }
 
     fn run(&self, mut renderer: TranscriptRenderer, mut output: Output) {
+        let _ended = Ended(self);
         let mut live = Screen::new(0, 0);
         let mut due = Instant::now();
         let mut size = output.size();
@@ -152,9 +153,6 @@ impl Shared<FeedState> {
             };
             let is_pause = !state.has_work() && !state.stop;
             if !state.has_work() && !is_pause {
-                state.stopped = true;
-                drop(state);
-                self.changed.notify_all();
                 return;
             }
             let additions = std::mem::take(&mut state.additions);
@@ -195,15 +193,27 @@ impl Shared<FeedState> {
             state.busy = false;
             if let Err(error) = result {
                 state.error = Some(Failure::new(&error));
-                state.stopped = true;
-            }
-            let stopped = state.stopped;
-            drop(state);
-            self.changed.notify_all();
-            if stopped {
                 return;
             }
+            drop(state);
+            self.changed.notify_all();
         }
+    }
+}
+
+/// Notes that the thread has ended, by a panic, too, and wakes the threads that wait.
+struct Ended<'a>(&'a Shared<FeedState>);
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.stopped = true;
+        if std::thread::panicking() {
+            let error = io::Error::other("the thread that writes the transcript panicked");
+            state.error = Some(Failure::new(&error));
+        }
+        drop(state);
+        self.0.changed.notify_all();
     }
 }
 
