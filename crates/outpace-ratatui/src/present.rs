@@ -104,6 +104,9 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
+/// Adds bytes to be written. No type parameter: a short program runs most code once, and copies of it take longer than a call.
+type Make<'a> = &'a mut dyn FnMut(&mut Renderer, &mut Vec<u8>);
+
 /// Draws on the caller's thread.
 pub(crate) struct Painter {
     renderer: Renderer,
@@ -119,11 +122,7 @@ pub(crate) struct Painter {
 
 impl Painter {
     /// Writes the bytes of `make`, unless the terminal was given back.
-    fn write(
-        &mut self,
-        is_frame: bool,
-        make: impl FnOnce(&mut Renderer, &mut Vec<u8>),
-    ) -> io::Result<()> {
+    fn write(&mut self, is_frame: bool, make: Make<'_>) -> io::Result<()> {
         if let Some(failure) = &self.error {
             return Err(failure.report());
         }
@@ -200,11 +199,7 @@ impl Presenter {
 
     /// Writes the bytes of `make` on the calling thread: always in direct drawing, else if that can be done without waiting. Returns
     /// whether it was done.
-    fn write_now(
-        &mut self,
-        is_frame: bool,
-        make: impl FnOnce(&mut Renderer, &mut Vec<u8>),
-    ) -> io::Result<bool> {
+    fn write_now(&mut self, is_frame: bool, make: Make<'_>) -> io::Result<bool> {
         match self {
             Self::Direct(painter) => painter.write(is_frame, make).map(|()| true),
             Self::Threaded {
@@ -224,7 +219,7 @@ impl Presenter {
         damage: &mut Damage,
         is_raw: impl FnOnce() -> bool,
     ) -> io::Result<()> {
-        let written = self.write_now(true, |renderer, bytes| {
+        let written = self.write_now(true, &mut |renderer, bytes| {
             damage.apply(renderer, screen);
             bytes.extend_from_slice(renderer.render(screen));
         })?;
@@ -243,7 +238,7 @@ impl Presenter {
         damage: &mut Damage,
         scrolling: Scrolling,
     ) -> io::Result<()> {
-        let written = self.write_now(false, |renderer, bytes| {
+        let written = self.write_now(false, &mut |renderer, bytes| {
             damage.apply(renderer, screen);
             bytes.extend_from_slice(scrolling.apply(renderer, screen));
         })?;
@@ -256,7 +251,7 @@ impl Presenter {
     /// Writes bytes of the application's own, after the frames before them. `screen_switch` says whether they turn the
     /// alternate screen on or off.
     pub(crate) fn pass(&mut self, bytes: &[u8], screen_switch: Option<bool>) -> io::Result<()> {
-        let written = self.write_now(false, |renderer, out| {
+        let written = self.write_now(false, &mut |renderer, out| {
             renderer.after_passthrough(screen_switch);
             out.extend_from_slice(bytes);
         })?;
@@ -323,14 +318,14 @@ impl Presenter {
     /// Shows the last frame and writes the farewell, unless the terminal `is_left` by other bytes that do the same. Gives up on a
     /// terminal that does not read within the limit.
     pub(crate) fn close(&mut self, limit: Duration, is_left: bool) {
-        let farewell = |renderer: &mut Renderer, bytes: &mut Vec<u8>| {
+        let mut farewell = |renderer: &mut Renderer, bytes: &mut Vec<u8>| {
             bytes.extend_from_slice(renderer.farewell());
         };
         match self {
             Self::Direct(painter) => {
                 if painter.output.is_ready(limit) {
                     // An error could be reported to no caller, and only the farewell is lost.
-                    let _ = painter.write(false, farewell);
+                    let _ = painter.write(false, &mut farewell);
                 }
                 painter.closed.store(true, Ordering::Release);
             }
@@ -340,7 +335,7 @@ impl Presenter {
                 let is_done = !worker.has_started()
                     && (is_left
                         || worker.closed.load(Ordering::Acquire)
-                        || self.write_now(false, farewell).unwrap_or(true))
+                        || self.write_now(false, &mut farewell).unwrap_or(true))
                     && !worker.has_started();
                 if is_done {
                     worker.closed.store(true, Ordering::Release);

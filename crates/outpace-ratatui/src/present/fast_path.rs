@@ -24,6 +24,8 @@ pub(crate) struct FastPath {
     shared: Option<Stream>,
     /// `None`: the process has had threads beside the caller's and ours, or the system does not count them.
     alone: Option<sys::Threads>,
+    /// The terminal took the last bytes at once: it need not be asked whether it takes more.
+    keeps_up: bool,
     pub(super) bytes: Vec<u8>,
 }
 
@@ -59,13 +61,14 @@ impl FastPath {
             alone: (shared == Some(Stream::Stdout))
                 .then(sys::Threads::new)
                 .flatten(),
+            keeps_up: false,
             bytes: Vec::new(),
         })
     }
 
-    /// Whether the terminal takes bytes.
+    /// Whether the terminal takes bytes, as it seems. Text that the program has printed may wait where it does not.
     pub(super) fn is_ready(&self) -> bool {
-        sys::wait_writable(&self.terminal, Some(Duration::ZERO)).unwrap_or(false)
+        self.keeps_up || sys::wait_writable(&self.terminal, Some(Duration::ZERO)).unwrap_or(false)
     }
 
     pub(super) fn is_raw(&self) -> bool {
@@ -116,6 +119,9 @@ impl FastPath {
                 }
                 Err(error) => return Err(error),
             }
+        }
+        if calls > 0 {
+            self.keeps_up = calls == 1 && written == self.bytes.len();
         }
         Ok(Written {
             bytes: written,

@@ -13,7 +13,7 @@ use super::damage::Damage;
 use super::fast_path::{self, FastPath};
 use super::gate::Gate;
 use super::output::{Output, Tempo};
-use super::{Failure, Scrolling};
+use super::{Failure, Make, Scrolling};
 use crate::model::{Screen, Stats};
 use crate::render::Renderer;
 use crate::sys;
@@ -152,7 +152,7 @@ impl Worker {
         self: &Arc<Self>,
         path: &mut FastPath,
         is_frame: bool,
-        make: impl FnOnce(&mut Renderer, &mut Vec<u8>),
+        make: Make<'_>,
     ) -> io::Result<bool> {
         let mut slot = self.slot();
         slot.check()?;
