@@ -3,6 +3,7 @@
 mod capabilities;
 mod cell;
 mod overhang;
+mod row;
 mod screen;
 mod stats;
 mod symbols;

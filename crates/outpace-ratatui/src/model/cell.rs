@@ -205,9 +205,13 @@ pub(crate) fn same_cells(one: &[Cell], other: &[Cell]) -> bool {
     one.len() == other.len() && first_difference(one, other).is_none()
 }
 
-/// The index of the first cells that differ, within the shorter length. Compares eight cells at a time.
+/// The index of the first cells that differ, within the shorter length. Compares eight cells at a time, and none of a row that two
+/// screens have in common.
 #[inline]
 pub(crate) fn first_difference(one: &[Cell], other: &[Cell]) -> Option<usize> {
+    if std::ptr::eq(one, other) {
+        return None;
+    }
     if one.first()? != other.first()? {
         return Some(0);
     }
@@ -304,6 +308,12 @@ impl Cell {
     #[inline]
     pub(crate) const fn is_continuation(self) -> bool {
         self.symbol() == CONTINUATION
+    }
+
+    /// Whether the symbol is one of [`Symbols`](super::symbols::Symbols).
+    #[inline]
+    pub(super) const fn is_interned(self) -> bool {
+        self.glyph & INTERNED != 0
     }
 
     /// Whether this is a space of which only the background shows.

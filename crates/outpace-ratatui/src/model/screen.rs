@@ -1,7 +1,7 @@
 //! The grid of cells that a terminal shows, or should show.
 //!
 //! A [`Screen`] holds one 16-byte [`Cell`] a position, so that comparing two cells is comparing two
-//! 128-bit numbers and copying a screen is one `memcpy`. A symbol of one `char` is stored in the cell
+//! 128-bit numbers. Its copies have the rows in common with it that neither has changed ([`Row`]). A symbol of one `char` is stored in the cell
 //! itself; longer ones (combining sequences, emoji, escape sequences that an application smuggles
 //! through a cell) are interned in [`Symbols`].
 //!
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::cell::{Attributes, CONTINUATION, Cell, INTERNED, SYMBOL_MASK, Style};
+use super::row::{Row, Spare};
 use super::symbols::Symbols;
 
 /// Where the cursor is to be, and whether it shows.
@@ -44,11 +45,14 @@ pub struct Cursor {
 pub struct Screen {
     width: u16,
     height: u16,
-    cells: Vec<Cell>,
+    rows: Vec<Row>,
+    spare: Spare,
     symbols: Arc<Symbols>,
     half_blocks: bool,
     /// `true`: no cell is untouched, except perhaps among escape sequences. `false`: unknown.
     complete: bool,
+    /// Putting a symbol has changed cells beside it, the rest of a wide one.
+    has_broken_wide: bool,
     /// The cursor that the terminal shall show.
     pub cursor: Cursor,
     /// The hidden style of a blank beneath the cursor, if it was put. Many terminals draw a cursor in the foreground of its cell.
@@ -73,10 +77,12 @@ impl Screen {
         Self {
             width,
             height,
-            cells: vec![cell; usize::from(width) * usize::from(height)],
+            rows: vec![Row::filled(width.into(), cell); height.into()],
+            spare: Spare::default(),
             symbols: Arc::default(),
             half_blocks: false,
             complete: !cell.is_unknown(),
+            has_broken_wide: false,
             cursor: Cursor::default(),
             beneath_cursor: None,
             is_cursor_behind: false,
@@ -99,19 +105,61 @@ impl Screen {
         self.half_blocks = allowed;
     }
 
-    pub(crate) fn cells(&self) -> &[Cell] {
-        &self.cells
+    /// How many cells there are.
+    pub(crate) fn len(&self) -> usize {
+        usize::from(self.width) * usize::from(self.height)
     }
 
-    pub(crate) fn cells_mut(&mut self) -> &mut [Cell] {
+    /// All cells, in reading order.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = &Cell> {
+        self.rows.iter().flat_map(Row::cells)
+    }
+
+    /// Changes the cells from one position up to another, in reading order.
+    pub(crate) fn change(&mut self, cells: Range<usize>, mut change: impl FnMut(&mut [Cell])) {
         self.complete = false;
-        &mut self.cells
+        let width = usize::from(self.width);
+        let mut from = cells.start;
+        let end = cells.end.min(self.len());
+        while from < end {
+            let (y, x) = (from / width, from % width);
+            let to = end.min((y + 1) * width);
+            change(&mut self.rows[y].cells_mut(&mut self.spare)[x..x + to - from]);
+            from = to;
+        }
+    }
+
+    /// Fills rows with one cell.
+    pub(crate) fn fill_rows(&mut self, rows: Range<u16>, cell: Cell) {
+        self.complete &= !cell.is_unknown();
+        let rows = usize::from(rows.start)..usize::from(rows.end);
+        self.rows[rows].fill(Row::filled(self.width.into(), cell));
+    }
+
+    /// Has its rows from `top` on show the first rows of another screen, as wide and with the same symbols.
+    pub(crate) fn copy_rows(&mut self, top: u16, other: &Self, rows: u16) {
+        debug_assert_eq!(self.width, other.width);
+        self.complete = false;
+        let top = usize::from(top);
+        let rows = usize::from(rows);
+        self.rows[top..top + rows].clone_from_slice(&other.rows[..rows]);
+    }
+
+    /// Lets other screens have new rows in common with this one.
+    pub(crate) fn share(&mut self) {
+        self.rows.iter_mut().for_each(Row::share);
+    }
+
+    /// Has a row in common with another screen, which shows the same there, if that allows it.
+    pub(crate) fn share_row(&mut self, y: u16, other: &Self) {
+        let y = usize::from(y);
+        self.rows[y].share_with(&other.rows[y], &mut self.spare);
     }
 
     /// `true`: every cell has been put or blanked. `false`: not known, without counting.
     pub(crate) fn is_complete(&self) -> bool {
         let complete = self.complete && !self.symbols.has_opaque();
-        debug_assert!(!complete || !self.cells.iter().any(|cell| cell.is_unknown()));
+        debug_assert!(!complete || !self.cells().any(|cell| cell.is_unknown()));
         complete
     }
 
@@ -119,9 +167,15 @@ impl Screen {
         &self.symbols
     }
 
+    #[inline]
     pub(crate) fn row(&self, y: u16) -> &[Cell] {
-        let start = usize::from(y) * usize::from(self.width);
-        &self.cells[start..start + usize::from(self.width)]
+        self.rows[usize::from(y)].cells()
+    }
+
+    #[inline]
+    pub(crate) fn row_mut(&mut self, y: u16) -> &mut [Cell] {
+        self.complete = false;
+        self.rows[usize::from(y)].cells_mut(&mut self.spare)
     }
 
     pub(crate) fn index(&self, x: u16, y: u16) -> usize {
@@ -134,7 +188,7 @@ impl Screen {
         if x >= self.width || y >= self.height {
             return " ".into();
         }
-        let cell = self.cells[self.index(x, y)];
+        let cell = self.row(y)[usize::from(x)];
         match cell.as_char() {
             Some(c) => c.into(),
             None => self.symbols.text(cell).unwrap_or_default().into(),
@@ -175,45 +229,57 @@ impl Screen {
         };
         let width = if fits { usize::from(width) } else { 1 };
         let cell = Cell::new(id, style).canonical(self.half_blocks);
-        let at = self.index(x, y);
-        if self.cells[at].is_continuation() {
-            self.break_wide_before(at);
+        let x = usize::from(x);
+        if self.row(y)[x].is_continuation() {
+            self.break_wide_before(x, y);
         }
-        self.break_wide_after(at + width, y);
-        self.cells[at] = cell;
+        self.break_wide_after(x + width, y);
+        let row = self.rows[usize::from(y)].cells_mut(&mut self.spare);
+        row[x] = cell;
         if width > 1 {
             let tail = Cell::new(CONTINUATION, cell.style());
-            self.cells[at + 1..at + width].fill(tail);
+            row[x + 1..x + width].fill(tail);
         }
     }
 
-    /// Puts a character that takes one column for sure into a cell of the screen. Returns the cell's index.
+    /// Puts a character that takes one column for sure into a cell of the screen. Returns the cell that was there, and the one that is.
     #[inline(always)]
-    pub(crate) fn put_char(&mut self, x: u16, y: u16, c: char, style: Style) -> usize {
+    pub(crate) fn put_char(&mut self, x: u16, y: u16, c: char, style: Style) -> (Cell, Cell) {
         debug_assert!(x < self.width && y < self.height && !c.is_control());
-        let at = self.index(x, y);
+        let x = usize::from(x);
         let cell = Cell::new(c as u32, style).canonical(self.half_blocks);
-        let cuts_next = x + 1 < self.width && self.cells[at + 1].is_continuation();
-        if cuts_next || self.cells[at].is_continuation() {
-            self.break_wide_around(at, y);
+        let row = self.rows[usize::from(y)].cells_mut(&mut self.spare);
+        let before = row[x];
+        let cuts_next = row.get(x + 1).is_some_and(|next| next.is_continuation());
+        if cuts_next || before.is_continuation() {
+            self.break_wide_around(x, y);
+            self.rows[usize::from(y)].cells_mut(&mut self.spare)[x] = cell;
+        } else {
+            row[x] = cell;
         }
-        self.cells[at] = cell;
-        at
+        (before, cell)
     }
 
-    /// Gives blanks among these cells a style that does not show on them.
-    pub(crate) fn dress_blanks(&mut self, cells: Range<usize>, style: Style) {
-        let blanks = self.cells[cells].iter_mut().filter(|cell| cell.is_blank());
+    /// Whether putting a symbol has changed cells beside it, in its row, since the last call.
+    #[inline]
+    pub(crate) fn take_broken_wide(&mut self) -> bool {
+        std::mem::take(&mut self.has_broken_wide)
+    }
+
+    /// Gives blanks among these cells of a row a style that does not show on them.
+    pub(crate) fn dress_blanks(&mut self, y: u16, columns: Range<usize>, style: Style) {
+        let cells = self.rows[usize::from(y)].cells_mut(&mut self.spare)[columns].iter_mut();
+        let blanks = cells.filter(|cell| cell.is_blank());
         blanks.for_each(|cell| *cell = Cell::exact_space(style));
     }
 
     /// Blanks the rests of wide symbols around a cell of one column.
     #[cold]
-    fn break_wide_around(&mut self, at: usize, y: u16) {
-        if self.cells[at].is_continuation() {
-            self.break_wide_before(at);
+    fn break_wide_around(&mut self, x: usize, y: u16) {
+        if self.row(y)[x].is_continuation() {
+            self.break_wide_before(x, y);
         }
-        self.break_wide_after(at + 1, y);
+        self.break_wide_after(x + 1, y);
     }
 
     #[inline]
@@ -257,10 +323,15 @@ impl Screen {
 
     /// Makes interned symbols, which `old` explains, refer to this screen's own table.
     fn adopt(&mut self, old: &Symbols) {
-        for cell in &mut self.cells {
-            if let Some(text) = old.text(*cell) {
-                let id = Symbols::intern(&mut self.symbols, text);
-                cell.glyph = cell.glyph & !SYMBOL_MASK | id;
+        for row in &mut self.rows {
+            if !row.cells().iter().any(|cell| cell.is_interned()) {
+                continue;
+            }
+            for cell in row.cells_mut(&mut self.spare) {
+                if let Some(text) = old.text(*cell) {
+                    let id = Symbols::intern(&mut self.symbols, text);
+                    cell.glyph = cell.glyph & !SYMBOL_MASK | id;
+                }
             }
         }
     }
@@ -282,11 +353,16 @@ impl Screen {
             return false;
         }
         self.complete = false;
-        for cell in &mut self.cells {
-            if let Some(text) = old.text(*cell) {
-                match self.symbols.indices.get(text) {
-                    Some(id) => cell.glyph = cell.glyph & !SYMBOL_MASK | INTERNED | id,
-                    None => *cell = Cell::UNKNOWN,
+        for row in &mut self.rows {
+            if !row.cells().iter().any(|cell| cell.is_interned()) {
+                continue;
+            }
+            for cell in row.cells_mut(&mut self.spare) {
+                if let Some(text) = old.text(*cell) {
+                    match self.symbols.indices.get(text) {
+                        Some(id) => cell.glyph = cell.glyph & !SYMBOL_MASK | INTERNED | id,
+                        None => *cell = Cell::UNKNOWN,
+                    }
                 }
             }
         }
@@ -297,8 +373,7 @@ impl Screen {
     pub(crate) fn copy_from(&mut self, other: &Self) {
         self.width = other.width;
         self.height = other.height;
-        self.cells.clear();
-        self.cells.extend_from_slice(&other.cells);
+        self.rows.clone_from(&other.rows);
         self.symbols.clone_from(&other.symbols);
         self.half_blocks = other.half_blocks;
         self.complete = other.complete;
@@ -316,70 +391,78 @@ impl Screen {
     }
 
     #[cold]
-    fn break_wide_before(&mut self, at: usize) {
-        let left_over = self.left_over(self.cells[at].style());
-        let mut head = at;
-        while self.cells[head].is_continuation() && head > 0 {
-            self.cells[head] = left_over;
+    fn break_wide_before(&mut self, x: usize, y: u16) {
+        self.has_broken_wide = true;
+        let left_over = self.left_over(self.row(y)[x].style());
+        let row = self.rows[usize::from(y)].cells_mut(&mut self.spare);
+        let mut head = x;
+        while row[head].is_continuation() && head > 0 {
+            row[head] = left_over;
             head -= 1;
         }
-        self.cells[head] = left_over;
-        let row_end = (at / usize::from(self.width) + 1) * usize::from(self.width);
-        if at + 1 < row_end {
-            self.blank_continuations(at + 1, row_end);
-        }
+        row[head] = left_over;
+        self.break_wide_after(x + 1, y);
     }
 
     #[inline]
-    fn break_wide_after(&mut self, from: usize, y: u16) {
-        let row_end = (usize::from(y) + 1) * usize::from(self.width);
-        if from < row_end && self.cells[from].is_continuation() {
-            self.blank_continuations(from, row_end);
+    fn break_wide_after(&mut self, x: usize, y: u16) {
+        if self
+            .row(y)
+            .get(x)
+            .is_some_and(|cell| cell.is_continuation())
+        {
+            self.blank_continuations(x, y);
         }
     }
 
     /// Blanks the rest of a wide symbol, for which ratatui sends no cell. In a highlighted row it gets the highlight (a background,
     /// underlined, reversed), which then goes on to the right; elsewhere it gets the default style.
     #[cold]
-    fn blank_continuations(&mut self, from: usize, row_end: usize) {
-        let columns = self.cells[from..row_end]
-            .iter()
-            .take_while(|cell| cell.is_continuation());
+    fn blank_continuations(&mut self, from: usize, y: u16) {
+        self.has_broken_wide = true;
+        let row = self.row(y);
+        let columns = row[from..].iter().take_while(|cell| cell.is_continuation());
         let end = from + columns.count();
         let highlight = |cell: Cell| {
             let (bg, attributes) = (cell.bg, cell.attributes());
             (bg, attributes.common(Attributes::VISIBLE_ON_BLANK))
         };
-        let rest = self.cells[from];
-        let goes_on = end < row_end && highlight(self.cells[end]) == highlight(rest);
+        let rest = row[from];
+        let next = row.get(end);
+        let goes_on = next.is_some_and(|next| highlight(*next) == highlight(rest));
         let style = if goes_on {
             rest.style()
         } else {
             Style::default()
         };
         let left_over = self.left_over(style);
-        self.cells[from..end].fill(left_over);
+        self.rows[usize::from(y)].cells_mut(&mut self.spare)[from..end].fill(left_over);
     }
 
     /// Blanks cells from one position up to another, in reading order.
     pub(crate) fn blank(&mut self, from: usize, to: usize) {
-        let to = to.min(self.cells.len());
+        let to = to.min(self.len());
         if from >= to {
             return;
         }
-        if self.cells[from].is_continuation() {
-            self.break_wide_before(from);
+        if (from, to) == (0, self.len()) {
+            return self.clear();
         }
-        if to < self.cells.len() && self.cells[to].is_continuation() {
-            self.break_wide_before(to);
+        let width = usize::from(self.width);
+        for at in [from, to] {
+            let (x, y) = (at % width, (at / width) as u16);
+            if at < self.len() && self.row(y)[x].is_continuation() {
+                self.break_wide_before(x, y);
+            }
         }
-        self.cells[from..to].fill(Cell::BLANK);
-        self.complete |= (from, to) == (0, self.cells.len());
+        let complete = self.complete;
+        self.change(from..to, |part| part.fill(Cell::BLANK));
+        self.complete = complete;
     }
 
     /// Blanks the whole screen.
     pub fn clear(&mut self) {
-        self.cells.fill(Cell::BLANK);
+        self.fill_rows(0..self.height, Cell::BLANK);
         self.complete = true;
     }
 
@@ -388,24 +471,31 @@ impl Screen {
         let columns = columns.start..columns.end.min(self.width);
         let rows = rows.start..rows.end.min(self.height);
         self.complete |= columns == (0..self.width) && rows == (0..self.height);
-        for y in rows {
-            let row = self.index(columns.start, y)..self.index(columns.end, y);
-            for cell in self.cells[row].iter_mut().filter(|cell| cell.is_unknown()) {
-                *cell = Cell::BLANK;
+        let columns = usize::from(columns.start)..usize::from(columns.end);
+        for row in &mut self.rows[usize::from(rows.start)..usize::from(rows.end)] {
+            if !row.cells()[columns.clone()]
+                .iter()
+                .any(|cell| cell.is_unknown())
+            {
+                continue;
             }
+            let cells = row.cells_mut(&mut self.spare)[columns.clone()].iter_mut();
+            cells
+                .filter(|cell| cell.is_unknown())
+                .for_each(|cell| *cell = Cell::BLANK);
         }
     }
 
     /// Leaves the terminal as it is from a row on.
     pub(crate) fn leave_alone(&mut self, from: u16) {
-        let start = self.index(0, from.min(self.height));
-        self.cells[start..].fill(Cell::UNKNOWN);
+        self.fill_rows(from.min(self.height)..self.height, Cell::UNKNOWN);
         self.complete = false;
     }
 
     /// The first column of the wide symbol whose later columns include this one; otherwise this one.
     fn head_of(&self, x: u16, y: u16) -> u16 {
-        let tail = |&x: &u16| x < self.width && self.cells[self.index(x, y)].is_continuation();
+        let row = self.row(y);
+        let tail = |&x: &u16| x < self.width && row[usize::from(x)].is_continuation();
         let tails = (0..=x).rev().take_while(tail).count();
         x - tails as u16
     }
@@ -416,19 +506,20 @@ impl Screen {
         for y in 0..self.height.min(other.height) {
             let cut = self.head_of(other.width, y)..other.width;
             for x in 0..self.width.min(other.width) {
-                let cell = other.cells[other.index(x, y)];
+                let row = other.row(y);
+                let cell = row[usize::from(x)];
                 let left_by_cut = cut.contains(&x) && cell.is_blank();
                 if cell.is_unknown() || cell.is_continuation() || left_by_cut {
                     continue;
                 }
-                let is_wide =
-                    x + 1 < other.width && other.cells[other.index(x + 1, y)].is_continuation();
+                let next = row.get(usize::from(x) + 1);
+                let is_wide = next.is_some_and(|next| next.is_continuation());
                 if let Some(c) = cell.as_char().filter(|c| !is_wide && !c.is_control()) {
                     self.put_char(x, y, c, cell.style());
                     continue;
                 }
-                let end = (x + 1..other.width)
-                    .find(|&after| !other.cells[other.index(after, y)].is_continuation());
+                let end =
+                    (x + 1..other.width).find(|&after| !row[usize::from(after)].is_continuation());
                 let width = end.unwrap_or(other.width) - x;
                 self.put_symbol(x, y, &other.text(x, y), width, cell.style());
             }
@@ -440,16 +531,20 @@ impl Screen {
         if (width, height) == (self.width, self.height) {
             return;
         }
-        let mut next = Self::untouched(width, height);
-        for y in 0..height.min(self.height) {
-            let (from, to) = (self.row(y), next.index(0, y));
-            let columns = usize::from(width.min(self.width));
-            next.cells[to..to + columns].copy_from_slice(&from[..columns]);
+        let columns = usize::from(width.min(self.width));
+        let blank = Row::filled(width.into(), Cell::UNKNOWN);
+        self.rows.resize(height.into(), blank.clone());
+        for row in &mut self.rows[..usize::from(height.min(self.height))] {
+            if width == self.width {
+                break;
+            }
+            let from = std::mem::replace(row, blank.clone());
+            let (from, to) = (from.cells(), row.cells_mut(&mut self.spare));
+            to[..columns].copy_from_slice(&from[..columns]);
             if columns < from.len() && from[columns].is_continuation() {
-                next.break_cut_wide(to, to + columns);
+                break_cut_wide(&mut to[..columns]);
             }
         }
-        self.cells = next.cells;
         self.complete = false;
         self.width = width;
         self.height = height;
@@ -458,38 +553,32 @@ impl Screen {
         self.cursor.y = self.cursor.y.min(height.saturating_sub(1));
     }
 
-    /// Blanks a wide symbol that the right edge at `end` cut in two.
-    fn break_cut_wide(&mut self, start: usize, end: usize) {
-        for at in (start..end).rev() {
-            let tail = self.cells[at].is_continuation();
-            self.cells[at] = Cell::blank_on(self.cells[at].bg);
-            if !tail {
-                break;
-            }
-        }
-    }
-
     /// Moves rows `top..bottom` up (`by > 0`) or down (`by < 0`); `blank` fills those that become free.
     pub(crate) fn scroll(&mut self, top: u16, bottom: u16, by: i32, blank: Cell) {
         let bottom = bottom.min(self.height);
         if top >= bottom {
             return;
         }
-        self.complete &= !blank.is_unknown();
-        let (start, end) = (
-            self.index(0, top),
-            usize::from(bottom) * usize::from(self.width),
-        );
-        let rows = i32::from(bottom - top);
-        let distance =
-            by.unsigned_abs().min(rows.unsigned_abs()) as usize * usize::from(self.width);
-        if by > 0 {
-            self.cells.copy_within(start + distance..end, start);
-            self.cells[end - distance..end].fill(blank);
+        let rows = &mut self.rows[usize::from(top)..usize::from(bottom)];
+        let distance = (by.unsigned_abs() as usize).min(rows.len());
+        let freed = if by > 0 {
+            rows.rotate_left(distance);
+            bottom - distance as u16..bottom
         } else {
-            self.cells
-                .copy_within(start..end - distance, start + distance);
-            self.cells[start..start + distance].fill(blank);
+            rows.rotate_right(distance);
+            top..top + distance as u16
+        };
+        self.fill_rows(freed, blank);
+    }
+}
+
+/// Blanks a wide symbol that the right edge, behind these cells, cut in two.
+fn break_cut_wide(row: &mut [Cell]) {
+    for cell in row.iter_mut().rev() {
+        let tail = cell.is_continuation();
+        *cell = Cell::blank_on(cell.bg);
+        if !tail {
+            break;
         }
     }
 }
@@ -533,7 +622,7 @@ mod tests {
                 screen.put(0, 0, "日", highlight);
                 assert_eq!(screen.text(2, 0), " ");
                 let blank = Cell::new(' ' as u32, expected).canonical(false);
-                assert_eq!(screen.cells()[2], blank);
+                assert_eq!(screen.row(0)[2], blank);
             }
         }
     }
@@ -549,7 +638,7 @@ mod tests {
         screen.put(3, 0, " ", style(blue, red));
         screen.put(4, 0, "▄", style(red, red));
         screen.put(5, 0, "▄", style(red, Color::DEFAULT));
-        let cells = screen.cells();
+        let cells = screen.row(0);
         assert_eq!(cells[0], cells[1]);
         assert_eq!(cells[2], cells[3]);
         assert_eq!(cells[3], cells[4]);
@@ -660,11 +749,37 @@ mod tests {
             for y in 0..one.height {
                 for x in 0..one.width {
                     assert_eq!(one.text(x, y), naive.text(x, y));
-                    let at = one.index(x, y);
-                    assert_eq!(one.cells[at].style(), naive.cells[at].style());
+                    let style = |screen: &Screen| screen.row(y)[usize::from(x)].style();
+                    assert_eq!(style(one), style(&naive));
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_row_that_screens_have_in_common_is_changed_in_one_alone() {
+        let at = |screen: &Screen, y| screen.row(y).as_ptr();
+        let mut wanted = Screen::new(4, 3);
+        assert_eq!(at(&wanted, 0), at(&wanted, 2), "blank rows are one");
+        wanted.put(0, 1, "ab", Style::default());
+        assert_eq!(wanted.text(0, 0), " ");
+        wanted.share();
+        let mut shown = wanted.clone();
+        assert_eq!(at(&wanted, 1), at(&shown, 1));
+        wanted.put(1, 1, "c", Style::default());
+        assert_eq!(
+            (shown.text(1, 1), wanted.text(1, 1)),
+            ("b".into(), "c".into())
+        );
+        // Not shared again: from now on each has memory of its own.
+        wanted.share();
+        shown.put(1, 1, "c", Style::default());
+        shown.share_row(1, &wanted);
+        assert_ne!(at(&wanted, 1), at(&shown, 1));
+        let before = at(&shown, 1);
+        wanted.put(0, 1, "d", Style::default());
+        shown.copy_from(&wanted);
+        assert_eq!((at(&shown, 1), shown.text(0, 1)), (before, "d".into()));
     }
 
     #[test]
@@ -674,7 +789,7 @@ mod tests {
         let mut two = Screen::new(2, 1);
         two.put(0, 0, "o\u{302}", Style::default());
         one.share_symbols(&two);
-        assert!(one.cells()[0].is_unknown());
-        assert_eq!(one.cells()[1], two.cells()[0]);
+        assert!(one.row(0)[0].is_unknown());
+        assert_eq!(one.row(0)[1], two.row(0)[0]);
     }
 }

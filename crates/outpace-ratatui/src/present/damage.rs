@@ -12,20 +12,19 @@ pub(crate) struct Damage {
     newest: Vec<(usize, usize)>,
     /// Cells that are taken to be blank if they are unknown.
     blank: Vec<(usize, usize)>,
-    /// The rows in which the wanted screen may have changed.
+    /// The cells in which the wanted screen may have changed.
     touched: Touched,
 }
 
 impl Damage {
     const MAX_RANGES: usize = 4096;
 
-    /// Notes that the wanted screen may have changed in a row.
-    #[inline]
-    pub(crate) fn touch_row(&mut self, y: u16) {
-        self.touched.row(y);
+    /// Notes that the wanted screen may have changed in a row, from one column up to another.
+    pub(crate) fn touch(&mut self, y: u16, columns: (u16, u16)) {
+        self.touched.cells(y, columns);
     }
 
-    /// Notes that it may have changed in any row.
+    /// Notes that it may have changed anywhere.
     pub(crate) fn touch_all(&mut self) {
         self.touched.all();
     }
@@ -113,7 +112,7 @@ mod tests {
         renderer.render(&screen);
         let mut damage = Damage::default();
         screen.put(0, 1, "older", Style::default());
-        damage.touch_row(1);
+        damage.touch(1, (0, 5));
         let mut newer = Damage::default();
         screen.put_symbol(0, 0, "\x1b_image", 1, Style::default());
         screen.put(0, 2, "on it", Style::default());

@@ -5,6 +5,8 @@
 //! order: colours are the nodes of a graph, cells its edges, and each cell is chosen to share a node with the one before. The order
 //! is not the best: it is found at a few nanoseconds a cell, and taken if it is shorter than from left to right.
 
+use std::ops::Range;
+
 use super::plan::is_worth_searching;
 use super::row::blank_tail;
 use super::sgr::color_price;
@@ -65,11 +67,12 @@ impl ColourOrder {
         &mut self,
         shown: &[Cell],
         wanted: &[Cell],
+        change: Range<usize>,
         pen: Style,
         exchange: bool,
     ) -> &[u16] {
         self.order.clear();
-        if self.collect(shown, wanted) {
+        if self.collect(shown, wanted, change) {
             if is_worth_searching(self.fruitless) {
                 self.link(wanted, exchange);
                 let pen = Pen {
@@ -92,11 +95,12 @@ impl ColourOrder {
 
     /// Gathers the cells to be drawn. Says whether so many of them have no colour in common with the one before
     /// that it may be worth coming to them in another order.
-    fn collect(&mut self, shown: &[Cell], wanted: &[Cell]) -> bool {
+    fn collect(&mut self, shown: &[Cell], wanted: &[Cell], change: Range<usize>) -> bool {
         self.columns.clear();
         // Mostly there is text alone.
         let differing = |(old, new): &(&Cell, &Cell)| is_picture(**new) && old != new;
-        let pictures = shown.iter().zip(wanted).filter(differing);
+        let pairs = shown[change.clone()].iter().zip(&wanted[change]);
+        let pictures = pairs.filter(differing);
         if pictures.take(FEWEST).count() < FEWEST {
             return false;
         }
@@ -445,7 +449,9 @@ mod tests {
                 ..Style::default()
             };
             finder.begin();
-            let order = finder.find(&shown, &wanted, pen, exchange).to_vec();
+            let order = finder
+                .find(&shown, &wanted, 0..width, pen, exchange)
+                .to_vec();
             let cells: Vec<_> = finder
                 .columns
                 .iter()
@@ -469,7 +475,11 @@ mod tests {
             .collect();
         let shown = vec![Cell::BLANK; row.len()];
         let mut finder = ColourOrder::default();
-        assert!(finder.find(&shown, &row, Style::default(), true).is_empty());
+        assert!(
+            finder
+                .find(&shown, &row, 0..100, Style::default(), true)
+                .is_empty()
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::Renderer;
 use super::encode::At;
-use super::plan::{Scroll, Shift};
+use super::plan::{Change, Scroll, Shift};
 use crate::model::{Cell, Color, Screen};
 
 /// The most scrolls in a frame.
@@ -156,13 +156,13 @@ impl Renderer {
     }
 
     /// Shifts a part of a row if that saves anything; returns the distance, a hint for the row below.
-    pub(super) fn shift_row(&mut self, wanted: &Screen, y: u16, hint: i32) -> i32 {
+    pub(super) fn shift_row(&mut self, wanted: &Screen, y: u16, change: Change, hint: i32) -> i32 {
         if !self.capabilities.shift || self.careful || self.is_overhung(y) {
             return 0;
         }
         let found = self
             .planner
-            .find_shift(self.shown.row(y), wanted.row(y), hint);
+            .find_shift(self.shown.row(y), wanted.row(y), change, hint);
         let Some(shift) = found else { return hint };
         let Shift { from, to, by } = shift;
         // What a line that has just been drawn above sticks out with would move with the cell below it.
@@ -189,8 +189,7 @@ impl Renderer {
             self.encoder.csi(distance as u16, second);
         }
         let erased = self.encoder.erased();
-        let start = self.shown.index(0, y);
-        let row = &mut self.shown.cells_mut()[start + from..start + to];
+        let row = &mut self.shown.row_mut(y)[from..to];
         if by > 0 {
             row.copy_within(distance.., 0);
             let kept = row.len() - distance;

@@ -2,6 +2,7 @@
 
 use super::Renderer;
 use super::encode::At;
+use super::plan::Change;
 use crate::model::{
     Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, first_difference, has_only_marks,
     is_narrow, is_placeholder, trusted_width,
@@ -11,31 +12,43 @@ use crate::model::{
 const SAMPLE: u16 = 5;
 
 impl Renderer {
-    /// Prints the cells that differ in a row, of which the first is at column `first` or behind it. Cells that are right stay untouched
-    /// if symbols stick out into some.
-    pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16, first: u16) {
+    /// Prints the cells that differ in a row, which lie in this part of it. Cells that are right stay untouched if symbols stick out into
+    /// some.
+    pub(super) fn draw_row(&mut self, wanted: &Screen, y: u16, change: Change) {
         let careful = self.careful;
         self.careful |= self.is_overhung(y);
-        self.draw_cells(wanted, y, first);
+        if self.draw_cells(wanted, y, change) {
+            self.shown.share_row(y, wanted);
+        }
         self.careful = careful;
     }
 
-    fn draw_cells(&mut self, wanted: &Screen, y: u16, first: u16) {
+    /// Returns whether the row then shows all of the wanted one: no cell of that is to be left alone.
+    fn draw_cells(&mut self, wanted: &Screen, y: u16, change: Change) -> bool {
+        let mut is_whole = true;
         let width = usize::from(wanted.width());
-        let start = wanted.index(0, y);
-        let target = &wanted.cells()[start..start + width];
+        let target = wanted.row(y);
         let tail = blank_tail(target);
-        let drawn = self.draw_in_colour_order(wanted, y);
-        let mut x = usize::from(first);
-        self.stats.cells_unchanged += u64::from(first);
-        while x < width {
-            let shown = &self.shown.cells()[start + x..start + width];
-            let unchanged = first_difference(shown, &target[x..]).unwrap_or(width - x);
-            self.stats.cells_unchanged += unchanged as u64;
-            x += unchanged;
-            let Some(&cell) = target.get(x) else { break };
+        let drawn = self.draw_in_colour_order(wanted, y, change);
+        let (mut x, end) = (usize::from(change.first), usize::from(change.end));
+        self.stats.cells_unchanged += x as u64;
+        loop {
+            let shown = self.shown.row(y);
+            if x < end {
+                let ahead = first_difference(&shown[x..end], &target[x..end]);
+                let unchanged = ahead.unwrap_or(end - x);
+                self.stats.cells_unchanged += unchanged as u64;
+                x += unchanged;
+            }
+            // A symbol may have left unknown cells behind it, and behind the part.
+            if x >= end && shown.get(x) == target.get(x) {
+                self.stats.cells_unchanged += width.saturating_sub(x) as u64;
+                break;
+            }
+            let cell = target[x];
             if cell.is_unknown() {
                 self.stats.cells_unchanged += 1;
+                is_whole = false;
                 x += 1;
                 continue;
             }
@@ -44,8 +57,8 @@ impl Renderer {
             }
             if self.takes_shortcuts() {
                 let drawn = match cell.is_two_colors() {
-                    true => self.draw_picture(target, start, x, y),
-                    false => self.draw_text(&target[..tail], start, x, y),
+                    true => self.draw_picture(target, x, y),
+                    false => self.draw_text(&target[..tail], x, y),
                 };
                 if drawn > 0 {
                     x += drawn;
@@ -56,15 +69,20 @@ impl Renderer {
                 Some(c) if trusted_width(c) == columns_of(target, x) => {
                     self.draw_char(wanted, x, y, cell, c)
                 }
-                _ => self.draw_cluster(wanted, x, y, cell),
+                _ => {
+                    // A part of a symbol whose head is to be left alone is not drawn either.
+                    is_whole &= !cell.is_continuation();
+                    self.draw_cluster(wanted, x, y, cell)
+                }
             };
         }
         // The loop found the cells that were drawn in colour order as they should be; they were not so before.
         self.stats.cells_unchanged -= drawn as u64;
+        is_whole
     }
 
     /// Draws the cells of pictures in colour order, where that saves bytes. Returns how many.
-    fn draw_in_colour_order(&mut self, wanted: &Screen, y: u16) -> usize {
+    fn draw_in_colour_order(&mut self, wanted: &Screen, y: u16, change: Change) -> usize {
         let order_matters = !self.capabilities.any_order || self.is_overhung(y);
         if !(self.thorough || y % SAMPLE == SAMPLE - 1) || order_matters {
             return 0;
@@ -77,15 +95,21 @@ impl Renderer {
                 None => return 0,
             },
         };
-        let start = wanted.index(0, y);
-        let row = start..start + usize::from(wanted.width());
-        let target = &wanted.cells()[row.clone()];
+        let target = wanted.row(y);
         let mut order = std::mem::take(&mut self.colour_order);
-        let shown = &mut self.shown.cells_mut()[row];
-        let columns = order.find(shown, target, pen, self.capabilities.half_blocks);
-        if !columns.is_empty() {
-            self.encoder.set_pen(pen);
+        let columns = order.find(
+            self.shown.row(y),
+            target,
+            change.columns(),
+            pen,
+            self.capabilities.half_blocks,
+        );
+        if columns.is_empty() {
+            self.colour_order = order;
+            return 0;
         }
+        let shown = self.shown.row_mut(y);
+        self.encoder.set_pen(pen);
         for &x in columns {
             let cell = target[usize::from(x)];
             let symbol = if cell.is_blank() { ' ' } else { UPPER_HALF };
@@ -97,6 +121,7 @@ impl Renderer {
         self.stats.cells_written += drawn as u64;
         self.stats.cells_out_of_order += drawn as u64;
         if let Some(written) = &mut self.written {
+            let start = wanted.index(0, y);
             for &x in columns {
                 written[start + usize::from(x)] = true;
             }
@@ -107,7 +132,7 @@ impl Renderer {
 
     /// Prints an unbroken run of cells of two colours each, as [`draw_char`](Self::draw_char) would, without its checks. Returns how
     /// many.
-    fn draw_picture(&mut self, target: &[Cell], start: usize, from: usize, y: u16) -> usize {
+    fn draw_picture(&mut self, target: &[Cell], from: usize, y: u16) -> usize {
         let Some(mut pen) = self.encoder.picture_pen() else {
             return 0;
         };
@@ -115,7 +140,7 @@ impl Renderer {
             return 0;
         }
         let half_blocks = self.capabilities.half_blocks;
-        let shown = &mut self.shown.cells_mut()[start..start + target.len()];
+        let shown = &mut self.shown.row_mut(y)[..target.len()];
         let mut x = from;
         // The two behind a cell have to be looked at, too; the last of a row take the long way.
         while let Some(&[cell, next, after]) = target.get(x..).and_then(<[_]>::first_chunk) {
@@ -139,14 +164,14 @@ impl Renderer {
         let drawn = x - from;
         if drawn > 0 {
             self.encoder.end_picture(pen, drawn as u16);
-            self.record(start + from, drawn);
+            self.record(from, y, drawn);
         }
         drawn
     }
 
     /// Prints an unbroken run of cells in the pen's style, as [`draw_char`](Self::draw_char) would, without its checks. Returns how
     /// many.
-    fn draw_text(&mut self, target: &[Cell], start: usize, from: usize, y: u16) -> usize {
+    fn draw_text(&mut self, target: &[Cell], from: usize, y: u16) -> usize {
         let Some(pen) = self.encoder.pen() else {
             return 0;
         };
@@ -155,7 +180,7 @@ impl Renderer {
         }
         let blanks_show = pen.attributes.intersects(Attributes::VISIBLE_ON_BLANK);
         let repeats = self.capabilities.repeat != Repeat::Nothing;
-        let shown = &mut self.shown.cells_mut()[start..start + target.len()];
+        let shown = &mut self.shown.row_mut(y)[..target.len()];
         let mut x = from;
         // The one behind a cell has to be looked at, too; the last of a row takes the long way.
         while let Some(&[cell, next]) = target.get(x..).and_then(<[_]>::first_chunk) {
@@ -179,7 +204,7 @@ impl Renderer {
         let drawn = x - from;
         if drawn > 0 {
             self.encoder.advance(drawn as u16);
-            self.record(start + from, drawn);
+            self.record(from, y, drawn);
         }
         drawn
     }
@@ -198,17 +223,17 @@ impl Renderer {
         !self.naive
     }
 
-    fn record(&mut self, start: usize, columns: usize) {
+    fn record(&mut self, x: usize, y: u16, columns: usize) {
         self.stats.cells_written += columns as u64;
         if let Some(written) = &mut self.written {
+            let start = self.shown.index(x as u16, y);
             written[start..start + columns].fill(true);
         }
     }
 
     /// Erases to the end of the row if that is shorter than printing blanks.
     fn erase_tail(&mut self, blank: Cell, x: usize, y: u16) -> bool {
-        let start = self.shown.index(0, y);
-        let row = &self.shown.cells()[start + x..start + usize::from(self.shown.width())];
+        let row = &self.shown.row(y)[x..];
         let to_print = row
             .iter()
             .rposition(|cell| *cell != blank)
@@ -217,12 +242,12 @@ impl Renderer {
         if to_print <= 3 || !self.may_erase_to(blank) || untouchable() {
             return false;
         }
-        let end = start + usize::from(self.shown.width());
         self.reach(x, y);
         self.encoder.set_erasing_pen(blank.bg);
         self.encoder.text("\x1b[K");
-        self.shown.cells_mut()[start + x..end].fill(blank);
-        self.stats.cells_erased += (end - start - x) as u64;
+        let erased = &mut self.shown.row_mut(y)[x..];
+        erased.fill(blank);
+        self.stats.cells_erased += erased.len() as u64;
         true
     }
 
@@ -233,8 +258,7 @@ impl Renderer {
     /// Prints a cell of one `char`, with the cells after it if they are the same; returns the column behind.
     #[inline]
     fn draw_char(&mut self, wanted: &Screen, x: usize, y: u16, cell: Cell, c: char) -> usize {
-        let start = wanted.index(0, y);
-        let target = &wanted.cells()[start..start + usize::from(wanted.width())];
+        let target = wanted.row(y);
         let columns = columns_of(target, x);
         if columns > 1 {
             self.reach(x, y);
@@ -242,7 +266,7 @@ impl Renderer {
             self.mark_shown(wanted, x, y, columns);
             return x + columns;
         }
-        if let Some(ahead) = self.better_first(target, start, x) {
+        if let Some(ahead) = self.better_first(target, x, y) {
             let next = target[x + ahead];
             self.reach(x + ahead, y);
             self.encoder.print(next, c, 1, &mut self.stats);
@@ -250,7 +274,7 @@ impl Renderer {
         }
         let repeats = self.capabilities.repeat != Repeat::Nothing;
         let run = match repeats || cell.is_blank() {
-            true => self.run_to_draw(target, start, x),
+            true => self.run_to_draw(target, x, y),
             // One by one.
             false => 1,
         };
@@ -292,7 +316,7 @@ impl Renderer {
     /// but one of those of a cell just behind it, that one is drawn first: a few bytes of motion against
     /// up to sixteen of colour. Returns how far ahead it is.
     #[inline]
-    fn better_first(&self, target: &[Cell], start: usize, x: usize) -> Option<usize> {
+    fn better_first(&self, target: &[Cell], x: usize, y: u16) -> Option<usize> {
         let cell = target[x];
         if !cell.is_two_colors() || !self.capabilities.half_blocks {
             return None;
@@ -306,20 +330,20 @@ impl Renderer {
                 next.is_two_colors()
                     && next.shares_color(pen.fg, pen.bg)
                     && !next.shares_color(cell.fg, cell.bg)
-                    && self.shown.cells()[start + x + ahead] != next
+                    && self.shown.row(y)[x + ahead] != next
             })
         })
     }
 
     /// How many cells from `x` on are alike, up to the last that has to be drawn.
     #[inline]
-    fn run_to_draw(&self, target: &[Cell], start: usize, x: usize) -> usize {
+    fn run_to_draw(&self, target: &[Cell], x: usize, y: u16) -> usize {
         let cell = target[x];
         if target.get(x + 1) != Some(&cell) {
             return 1;
         }
         let alike = target[x..].iter().take_while(|next| **next == cell).count();
-        let shown = &self.shown.cells()[start + x..start + x + alike];
+        let shown = &self.shown.row(y)[x..x + alike];
         if self.careful {
             return shown.iter().take_while(|old| **old != cell).count();
         }
@@ -340,8 +364,7 @@ impl Renderer {
         self.reach(x, y);
         self.encoder.set_erasing_pen(blank.bg);
         self.encoder.csi(run as u16, b'X');
-        let start = self.shown.index(x as u16, y);
-        self.shown.cells_mut()[start..start + run].fill(blank);
+        self.shown.row_mut(y)[x..x + run].fill(blank);
         self.stats.cells_erased += run as u64;
         true
     }
@@ -349,32 +372,30 @@ impl Renderer {
     /// Notes that cells now show the wanted ones.
     #[inline]
     pub(super) fn mark_shown(&mut self, wanted: &Screen, x: usize, y: u16, columns: usize) {
-        let start = wanted.index(x as u16, y);
-        let end = usize::from(y + 1) * usize::from(wanted.width());
-        let shown = self.shown.cells_mut();
+        let shown = self.shown.row_mut(y);
+        let end = x + columns;
         // A wide symbol whose first column was overwritten leaves unknown cells behind.
-        if start + columns < end && shown[start + columns].is_continuation() {
-            for cell in &mut shown[start + columns..end] {
+        if shown.get(end).is_some_and(|next| next.is_continuation()) {
+            for cell in &mut shown[end..] {
                 if !cell.is_continuation() {
                     break;
                 }
                 *cell = Cell::UNKNOWN;
             }
         }
-        let target = wanted.cells();
+        let target = wanted.row(y);
         match columns {
-            1 => shown[start] = target[start],
-            _ => shown[start..start + columns].copy_from_slice(&target[start..start + columns]),
+            1 => shown[x] = target[x],
+            _ => shown[x..end].copy_from_slice(&target[x..end]),
         }
-        self.record(start, columns);
+        self.record(x, y, columns);
     }
 
     /// Prints a symbol on whose width or effect terminals may disagree, so that the picture is right in all of them: blanks, then the
     /// symbol, then the cells again that it may have overwritten.
     fn draw_cluster(&mut self, wanted: &Screen, x: usize, y: u16, cell: Cell) -> usize {
-        let start = wanted.index(0, y);
-        let width = usize::from(wanted.width());
-        let target = &wanted.cells()[start..start + width];
+        let target = wanted.row(y);
+        let width = target.len();
         if cell.is_continuation() {
             // Its head shows already, but this part of it is unknown: draw the whole again.
             let head = (0..x)
@@ -384,7 +405,7 @@ impl Renderer {
             return if target[head].is_unknown() || target[head].is_continuation() {
                 x + 1
             } else {
-                self.shown.cells_mut()[start + head] = Cell::UNKNOWN;
+                self.shown.row_mut(y)[head] = Cell::UNKNOWN;
                 head
             };
         }
@@ -406,7 +427,7 @@ impl Renderer {
         let opaque = symbols.is_opaque(cell);
         let widest = usize::from(symbols.widest(cell)).max(columns);
         // A terminal may draw no symbol, since it does not know it or takes it to have no width: the text before must not be left.
-        let before = self.shown.cells()[start + x];
+        let before = self.shown.row(y)[x];
         let plain =
             cell.bg == before.bg && !cell.attributes().intersects(Attributes::VISIBLE_ON_BLANK);
         let blank = before.is_blank() && plain;
@@ -436,7 +457,7 @@ impl Renderer {
         self.mark_shown(wanted, x, y, columns);
         if !opaque {
             let end = (x + widest).min(width);
-            self.shown.cells_mut()[start + x + columns..start + end].fill(Cell::UNKNOWN);
+            self.shown.row_mut(y)[x + columns..end].fill(Cell::UNKNOWN);
         }
         x + columns
     }
@@ -459,8 +480,7 @@ impl Renderer {
             && let Some(pen) = self.encoder.pen()
         {
             let price = self.encoder.price_ahead(x as u16, y) as usize;
-            let start = self.shown.index(0, y);
-            let gap = start + usize::from(from)..start + x;
+            let gap = usize::from(from)..x;
             // Some symbols stick out of their cells by a pixel in xterm. A bold one that the bold font lacks changes the font of the text
             // that is printed with it. So this moves over the gap, as crossterm's backend does.
             let row = self.shown.row(y);
@@ -471,7 +491,7 @@ impl Renderer {
                         && row.iter().any(|cell| cell.may_stick_out()));
             let mut length = 0;
             let printable = !sticks_out
-                && self.shown.cells()[gap.clone()].iter().all(|&cell| {
+                && row[gap.clone()].iter().all(|&cell| {
                     length += cell.as_char().map_or(usize::MAX / 16, char::len_utf8);
                     let plain = if cell.is_blank() {
                         self.encoder.erases_to(cell)
@@ -480,13 +500,10 @@ impl Renderer {
                     };
                     plain && cell.as_char().is_some_and(is_narrow)
                 });
-            let whole = self.shown.cells()[start + x..]
-                .first()
-                .is_none_or(|cell| !cell.is_continuation());
+            let whole = row.get(x).is_none_or(|cell| !cell.is_continuation());
             if printable && whole && length <= price {
-                for at in gap.clone() {
-                    let c = self.shown.cells()[at].as_char().unwrap_or(' ');
-                    self.encoder.symbol(c);
+                for cell in &row[gap.clone()] {
+                    self.encoder.symbol(cell.as_char().unwrap_or(' '));
                 }
                 self.encoder.advance(gap.len() as u16);
                 self.stats.cells_rewritten += gap.len() as u64;

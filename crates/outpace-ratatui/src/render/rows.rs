@@ -5,6 +5,7 @@
 //! costs a byte or two of motion a row.
 
 use super::Renderer;
+use super::plan::Change;
 use super::sgr::color_price;
 use crate::model::{Cell, Screen, Style, first_difference};
 
@@ -19,8 +20,8 @@ const FEWEST: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     y: u16,
-    /// The first column that differs.
-    first: u16,
+    /// The part that differs.
+    change: Change,
     /// The style of all cells that differ.
     style: Style,
 }
@@ -29,32 +30,41 @@ impl Renderer {
     /// Draws everything that differs.
     pub(super) fn draw_rows(&mut self, wanted: &Screen) {
         let drawn = self.draw_strips(wanted);
-        if drawn > 0 {
-            self.planner.compare(&self.shown, wanted, &self.touched);
-        }
-        let (rows, styles_differ) = self.planner.changed_rows(wanted);
+        let is_worth_it = || {
+            let (rows, styles_differ) = self.planner.changed_rows(wanted);
+            rows >= FEWEST && styles_differ
+        };
         let may_wait = self.capabilities.any_order
             && !self.careful
-            && (rows >= FEWEST && styles_differ || !self.takes_shortcuts());
+            && !self.planner.is_all_blank()
+            && (!self.takes_shortcuts() || is_worth_it());
         let mut pending = std::mem::take(&mut self.pending_rows);
         let mut hint = 0;
         for y in 0..wanted.height() {
-            let Some(first) = self.planner.first_change(y) else {
+            if drawn > 0 {
+                self.mark_strips(wanted, y);
+            }
+            let Some(change) = self.planner.change(y) else {
                 self.stats.cells_unchanged += u64::from(wanted.width());
                 continue;
             };
             let shifted = self.stats.rows_shifted;
-            hint = self.shift_row(wanted, y, hint);
+            hint = self.shift_row(wanted, y, change, hint);
             let in_place = self.stats.rows_shifted == shifted;
             let style = match may_wait && in_place && !self.is_overhung(y) {
-                true => only_style(self.shown.row(y), wanted.row(y), usize::from(first)),
+                true => only_style(self.shown.row(y), wanted.row(y), change),
                 false => None,
             };
             match style {
-                Some(style) => pending.push(Pending { y, first, style }),
+                Some(style) => pending.push(Pending { y, change, style }),
                 None => {
                     self.draw_pending(wanted, &mut pending);
-                    self.draw_row(wanted, y, if in_place { first } else { 0 });
+                    // Cells that were moved differ, too.
+                    let whole = Change {
+                        first: 0,
+                        end: wanted.width(),
+                    };
+                    self.draw_row(wanted, y, if in_place { change } else { whole });
                 }
             }
         }
@@ -83,16 +93,17 @@ impl Renderer {
             }
         }
         for row in pending.drain(..) {
-            self.draw_row(wanted, row.y, row.first);
+            self.draw_row(wanted, row.y, row.change);
         }
     }
 }
 
-/// The style of all cells that differ in a row, from `first` on, if it is the same. A blank counts by its background.
-fn only_style(shown: &[Cell], wanted: &[Cell], first: usize) -> Option<Style> {
-    let style = wanted[first].style();
-    let mut x = first + 1;
-    while let Some(ahead) = first_difference(&shown[x..], &wanted[x..]) {
+/// The style of all cells that differ in a row, if it is the same. A blank counts by its background.
+fn only_style(shown: &[Cell], wanted: &[Cell], change: Change) -> Option<Style> {
+    let (mut x, end) = (usize::from(change.first), usize::from(change.end));
+    let style = wanted[x].style();
+    x += 1;
+    while let Some(ahead) = first_difference(&shown[x..end], &wanted[x..end]) {
         let cell = wanted[x + ahead];
         if !cell.is_unknown() && cell.style() != style {
             return None;

@@ -4,7 +4,7 @@
 //! the same cell of the row above, it costs a step down and to the left, of two bytes.
 
 use super::Renderer;
-use super::plan::price_of_change;
+use super::plan::{Change, price_of_change};
 use crate::model::{Cell, Screen, Style, first_difference, is_narrow};
 
 /// The bytes of a step to the cell below.
@@ -44,29 +44,30 @@ pub(super) struct Strips {
     singles: Vec<Single>,
     /// Strips that end with the row above the present one.
     open: Vec<Strip>,
+    /// The strips that are drawn in this frame.
     found: Vec<Strip>,
 }
 
 impl Strips {
-    /// The strips that are worth it. `first_change`: the first column of a row that differs, if it does.
-    fn find(
-        &mut self,
-        shown: &Screen,
-        wanted: &Screen,
-        first_change: impl Fn(u16) -> Option<u16>,
-    ) -> &[Strip] {
-        self.found.clear();
+    /// Finds the strips that are worth it. `change`: the part of a row that differs, if one does.
+    fn find(&mut self, shown: &Screen, wanted: &Screen, change: impl Fn(u16) -> Option<Change>) {
         self.open.clear();
         for y in 0..wanted.height() {
             self.singles.clear();
-            if let Some(first) = first_change(y) {
-                self.find_singles(shown.row(y), wanted.row(y), first.into());
+            if let Some(change) = change(y) {
+                self.find_singles(shown.row(y), wanted.row(y), change);
             }
             self.extend(y);
         }
         self.singles.clear();
         self.extend(wanted.height());
-        &self.found
+    }
+
+    /// The columns of the strips in a row.
+    fn columns(&self, y: u16) -> impl Iterator<Item = u16> {
+        let strips = self.found.iter();
+        let crosses = move |strip: &&Strip| (strip.top..strip.bottom).contains(&y);
+        strips.filter(crosses).map(|strip| strip.x)
     }
 
     /// Extends the strips by the singles of row `y`. Strips without one end.
@@ -97,13 +98,14 @@ impl Strips {
         }));
     }
 
-    /// Finds the cells that stand alone in a row, from the first column that differs on.
-    fn find_singles(&mut self, shown: &[Cell], wanted: &[Cell], first: usize) {
+    /// Finds the cells that stand alone in a row, of which a part differs.
+    fn find_singles(&mut self, shown: &[Cell], wanted: &[Cell], change: Change) {
         let width = wanted.len();
         let runs = Runs {
             shown,
             wanted,
-            x: first,
+            x: change.first.into(),
+            end: change.end.into(),
         };
         self.runs.clear();
         for run in runs {
@@ -188,6 +190,7 @@ struct Runs<'a> {
     shown: &'a [Cell],
     wanted: &'a [Cell],
     x: usize,
+    end: usize,
 }
 
 impl Iterator for Runs<'_> {
@@ -195,7 +198,8 @@ impl Iterator for Runs<'_> {
 
     fn next(&mut self) -> Option<Run> {
         let cell = loop {
-            self.x += first_difference(&self.shown[self.x..], &self.wanted[self.x..])?;
+            let rest = self.x..self.end;
+            self.x += first_difference(&self.shown[rest.clone()], &self.wanted[rest])?;
             let cell = self.wanted[self.x];
             if !cell.is_unknown() {
                 break cell;
@@ -204,7 +208,8 @@ impl Iterator for Runs<'_> {
         };
         let (start, style) = (self.x, cell.style());
         let goes_on = |(new, old): &(&Cell, &Cell)| new != old && new.style() == style;
-        let pairs = self.wanted[start..].iter().zip(&self.shown[start..]);
+        let rest = start..self.end;
+        let pairs = self.wanted[rest.clone()].iter().zip(&self.shown[rest]);
         self.x += pairs.take_while(goes_on).count().max(1);
         let is_wide =
             |row: &[Cell], x| row.get(x).is_some_and(|cell: &Cell| cell.is_continuation());
@@ -244,18 +249,27 @@ fn change(from: Style, to: Style) -> u32 {
 }
 
 impl Renderer {
-    /// Draws the strips that are worth it. Returns how many cells.
+    /// Draws the strips that are worth it. Returns how many cells. Each is [noted](Self::mark_strips) when its row is drawn: the copy of
+    /// the row is short-lived then.
     pub(super) fn draw_strips(&mut self, wanted: &Screen) -> u64 {
+        let mut strips = std::mem::take(&mut self.strips);
+        strips.found.clear();
         let order_matters = !self.capabilities.any_order || self.capabilities.have_overhangs();
-        if order_matters || self.careful || self.planner.changed_count() < FEWEST {
-            return 0;
+        if !order_matters
+            && !self.careful
+            && !self.planner.is_all_blank()
+            && self.planner.changed_count() >= FEWEST
+        {
+            strips.find(&self.shown, wanted, |y| self.planner.change(y));
         }
         let mut drawn = 0;
-        let mut strips = std::mem::take(&mut self.strips);
-        let planner = &self.planner;
-        for strip in strips.find(&self.shown, wanted, |y| planner.first_change(y)) {
+        for strip in &strips.found {
             self.draw_strip(wanted, *strip);
             drawn += u64::from(strip.bottom - strip.top);
+        }
+        if drawn > 0 {
+            let is_drawn = |x, y| strips.columns(y).any(|column| column == x);
+            self.planner.pass_over(&self.shown, wanted, is_drawn);
         }
         self.strips = strips;
         drawn
@@ -268,8 +282,16 @@ impl Renderer {
             let c = cell.as_char().unwrap_or(' ');
             self.encoder.move_to(x, y);
             self.encoder.print(cell, c, 1, &mut self.stats);
+        }
+    }
+
+    /// Notes that a row shows the cells of strips.
+    pub(super) fn mark_strips(&mut self, wanted: &Screen, y: u16) {
+        let strips = std::mem::take(&mut self.strips);
+        for x in strips.columns(y) {
             self.mark_shown(wanted, x.into(), y, 1);
         }
+        self.strips = strips;
     }
 }
 

@@ -594,10 +594,9 @@ impl TranscriptRenderer {
         self.encoder.csi(rows, b'A');
         last.open = Some(last.columns.len());
         let mut shown = Screen::new(self.width, self.shown.height() + rows);
-        let start = usize::from(rows) * usize::from(self.width);
         shown.share_symbols(&self.shown);
-        shown.cells_mut()[start..].copy_from_slice(self.shown.cells());
-        shown.cells_mut()[..start].fill(Cell::UNKNOWN);
+        shown.fill_rows(0..rows, Cell::UNKNOWN);
+        shown.copy_rows(rows, &self.shown, self.shown.height());
         self.shown = shown;
         self.open_rows = rows;
         self.blank_behind(rows - 1, last.column);
@@ -606,9 +605,8 @@ impl TranscriptRenderer {
 
     /// Notes that a row is blank from a column on.
     fn blank_behind(&mut self, row: u16, column: u16) {
-        let start = self.shown.index(column.min(self.width), row);
-        let end = self.shown.index(0, row + 1);
-        self.shown.cells_mut()[start..end].fill(Cell::BLANK);
+        let behind = usize::from(column.min(self.width))..;
+        self.shown.row_mut(row)[behind].fill(Cell::BLANK);
     }
 
     /// Prints an extension behind the end of a printed line, whose last row is above the anchor. The terminal wraps.
@@ -671,7 +669,7 @@ impl TranscriptRenderer {
     }
 
     fn is_any_shown(&self) -> bool {
-        self.shown.cells().iter().any(|cell| *cell != Cell::BLANK)
+        self.shown.cells().any(|cell| *cell != Cell::BLANK)
     }
 
     /// Whether a row shows text from a column on.

@@ -9,7 +9,7 @@ mod put;
 use std::io::{self, Write};
 #[cfg(all(unix, not(outpace_portable)))]
 use std::os::fd::AsFd;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use ratatui_core::backend::Backend;
@@ -88,7 +88,7 @@ pub struct OutpaceBackend {
     /// Whether the alternate screen was taken to be on at first.
     configured_alternate: bool,
     /// Whether the size was asked for since the last draw call.
-    size_asked: AtomicBool,
+    size_asked: AskedSize,
     /// Whether it was asked for before every draw call, as it is for a fullscreen viewport.
     size_always_asked: bool,
     /// Cells beyond the edges of the terminal: of a viewport that a smaller terminal has cut.
@@ -103,6 +103,23 @@ pub struct OutpaceBackend {
     time_in_draw: Duration,
     longest_draw: Duration,
     report: Option<Report>,
+}
+
+/// The size that was asked for last, since the last draw call: a frame of a fullscreen viewport is of that size, and asking again would
+/// take longer than drawing a cell. Columns and rows, or 0.
+#[derive(Default)]
+struct AskedSize(AtomicU32);
+
+impl AskedSize {
+    fn put(&self, size: Size) {
+        let bits = u32::from(size.width) << 16 | u32::from(size.height);
+        self.0.store(bits, Ordering::Relaxed);
+    }
+
+    fn take(&mut self) -> Option<Size> {
+        let bits = std::mem::take(self.0.get_mut());
+        (bits != 0).then(|| Size::new((bits >> 16) as u16, bits as u16))
+    }
 }
 
 /// The terminal, or a writer in its place.
@@ -284,7 +301,7 @@ impl OutpaceBackend {
             claimed,
             guessed_inline: false,
             configured_alternate: capabilities.alternate_screen,
-            size_asked: AtomicBool::new(false),
+            size_asked: AskedSize::default(),
             size_always_asked: true,
             beyond: None,
             resized: false,
@@ -372,9 +389,12 @@ impl OutpaceBackend {
 
     /// Notices a new size, after which the terminal's contents are unknown.
     fn follow_size(&mut self) {
-        let Ok(size) = self.current_size() else {
-            return;
-        };
+        if let Ok(size) = self.current_size() {
+            self.take_size(size);
+        }
+    }
+
+    fn take_size(&mut self, size: Size) {
         if (size.width, size.height) != (self.screen.width(), self.screen.height()) {
             self.change_size(size);
             self.damage.everything();
@@ -395,10 +415,9 @@ impl OutpaceBackend {
         {
             return self.presenter.wait(Some(Duration::ZERO)).map(|_| ());
         }
-        let at = self
-            .screen
-            .index(self.screen.cursor.x, self.screen.cursor.y);
+        let at = (self.screen.cursor.x, self.screen.cursor.y);
         self.screen.beneath_cursor = self.blanks.style_at(self.screen.width(), at);
+        self.screen.share();
         let terminal = &self.terminal;
         self.presenter
             .present(&self.screen, &mut self.damage, || terminal.is_raw())?;
@@ -457,6 +476,7 @@ impl OutpaceBackend {
         // ratatui draws scrolled rows again, with the styles of their blanks.
         self.blanks = Blanks::default();
         self.screen.is_cursor_behind = false;
+        self.screen.share();
         self.presenter
             .perform(&mut self.screen, &mut self.damage, scrolling)?;
         self.changed = true;

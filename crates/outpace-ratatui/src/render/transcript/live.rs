@@ -79,9 +79,7 @@ impl TranscriptRenderer {
             }
         }
         self.shown.resize(self.width, height);
-        let from = self.shown.index(0, open);
-        let cells = &wanted.cells()[..usize::from(wanted_rows) * usize::from(self.width)];
-        self.shown.cells_mut()[from..].copy_from_slice(cells);
+        self.shown.copy_rows(open, wanted, wanted_rows);
         if last.is_some() {
             self.last = last;
         }
@@ -156,8 +154,9 @@ impl TranscriptRenderer {
 
     /// Notes that a row shows the open line up to a column, and blanks behind it.
     fn mark_drawn(&mut self, row: u16, column: u16) {
-        let (start, end) = (self.shown.index(0, row), self.shown.index(column, row));
-        self.shown.cells_mut()[start..end].fill(Cell::UNKNOWN);
+        // A wide symbol in a terminal of one column ends behind it.
+        let drawn = ..usize::from(column.min(self.width));
+        self.shown.row_mut(row)[drawn].fill(Cell::UNKNOWN);
         self.blank_behind(row, column);
     }
 
@@ -200,9 +199,7 @@ impl TranscriptRenderer {
     pub(crate) fn with_cursor(screen: &mut Screen) {
         let cursor = screen.cursor;
         if cursor.visible && cursor.x < screen.width() && cursor.y < screen.height() {
-            let at = screen.index(cursor.x, cursor.y);
-            let cell = screen.cells()[at];
-            let style = cell.style();
+            let style = screen.row(cursor.y)[usize::from(cursor.x)].style();
             let text = screen.text(cursor.x, cursor.y);
             let columns = columns_of(screen.row(cursor.y), usize::from(cursor.x));
             let attributes = match style.attributes.intersects(Attributes::REVERSED) {

@@ -1,7 +1,6 @@
 //! ratatui's calls.
 
 use std::io;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use ratatui_core::backend::{Backend, ClearType, WindowSize};
@@ -15,6 +14,9 @@ use crate::sys;
 use crate::terminal::cells::{apart, colors_are_off, narrow};
 use crate::terminal::{panic, probe, session};
 
+/// The first column, and the one behind the last, of none.
+const NO_COLUMNS: (u16, u16) = (u16::MAX, 0);
+
 impl Backend for OutpaceBackend {
     type Error = io::Error;
 
@@ -22,11 +24,15 @@ impl Backend for OutpaceBackend {
     where
         I: Iterator<Item = (u16, u16, &'a buffer::Cell)>,
     {
-        self.follow_size();
+        let asked = self.size_asked.take();
+        self.size_always_asked &= asked.is_some();
+        match asked.filter(|_| self.size_always_asked) {
+            Some(size) => self.take_size(size),
+            None => self.follow_size(),
+        }
         self.in_frame = true;
         self.drawn_alone = true;
         self.colors_off = colors_are_off();
-        self.size_always_asked &= self.size_asked.swap(false, Ordering::Relaxed);
         let claims = matches!(self.claimed, Claimed::Rectangle { .. });
         let mut last = None;
         // The edges of all that is drawn.
@@ -34,6 +40,8 @@ impl Backend for OutpaceBackend {
         // ratatui sends blanks for the later columns of some wide symbols. The renderer clears those columns itself, and a blank would
         // break the symbol in two.
         let mut covered = (0, 0..0);
+        // A row, and the columns of it that were drawn.
+        let mut drawn = (0, NO_COLUMNS);
         for (x, y, cell) in content {
             if x < covered.1.end && covered.0 == y && covered.1.start <= x {
                 continue;
@@ -43,11 +51,17 @@ impl Backend for OutpaceBackend {
                 continue;
             }
             let symbol = cell.symbol();
-            if last.is_none_or(|(_, row)| row != y) {
-                self.damage.touch_row(y);
+            if y != drawn.0 {
+                self.damage.touch(drawn.0, drawn.1);
+                drawn = (y, NO_COLUMNS);
             }
             let width = self.put(x, y, cell, symbol);
-            covered = (y, x + 1..x.saturating_add(width));
+            let end = x.saturating_add(width.max(1));
+            drawn.1 = match self.screen.take_broken_wide() {
+                true => (0, u16::MAX),
+                false => (drawn.1.0.min(x), drawn.1.1.max(end)),
+            };
+            covered = (y, x + 1..end);
             last = Some((x, y));
             if claims {
                 let mut reach = width.max(1);
@@ -59,8 +73,10 @@ impl Backend for OutpaceBackend {
                 (top, bottom) = (top.min(y), bottom.max(y + 1));
             }
         }
+        self.damage.touch(drawn.0, drawn.1);
         let joins = self.capabilities.may_have_overhangs();
-        self.blanks.join_bold(&mut self.screen, joins);
+        self.blanks
+            .join_bold(&mut self.screen, &mut self.damage, joins);
         if std::mem::take(&mut self.forgotten) {
             self.draw_blanks_again();
         }
@@ -174,7 +190,7 @@ impl Backend for OutpaceBackend {
     /// Takes effect with the next flush, or at once outside a frame.
     fn clear_region(&mut self, clear_type: ClearType) -> io::Result<()> {
         self.follow_size();
-        let (end, columns) = (self.screen.cells().len(), usize::from(self.screen.width()));
+        let (end, columns) = (self.screen.len(), usize::from(self.screen.width()));
         if end == 0 {
             return Ok(());
         }
@@ -207,8 +223,9 @@ impl Backend for OutpaceBackend {
     }
 
     fn size(&self) -> io::Result<Size> {
-        self.size_asked.store(true, Ordering::Relaxed);
-        self.current_size()
+        let size = self.current_size()?;
+        self.size_asked.put(size);
+        Ok(size)
     }
 
     fn window_size(&mut self) -> io::Result<WindowSize> {

@@ -95,15 +95,14 @@ impl OutpaceBackend {
         match narrow(symbol).filter(|_| plain) {
             Some(c) => {
                 let style = style_of(cell, self.colors_off);
-                let before = self.screen.cells()[self.screen.index(x, y)];
-                let at = self.screen.put_char(x, y, c, style);
-                if before == self.screen.cells()[at] && c != ' ' {
-                    self.sent_again(at);
+                let (before, now) = self.screen.put_char(x, y, c, style);
+                if before == now && c != ' ' {
+                    self.sent_again(x, y);
                 }
                 let size = (self.screen.width(), self.screen.height());
-                self.blanks.put(size, at, c == ' ', style);
+                self.blanks.put(size, (x, y), c == ' ', style);
                 if self.overhangs {
-                    self.put_overhang(at, c == ' ', style);
+                    self.put_overhang(x, y, now, c == ' ', style);
                 }
                 1
             }
@@ -114,7 +113,8 @@ impl OutpaceBackend {
     /// Draws a cell again that ratatui has sent before. ratatui sends a cell again only after the application had it forget its last
     /// frame, by `Terminal::swap_buffers` or `clear`: as after output of other programs.
     #[cold]
-    fn sent_again(&mut self, at: usize) {
+    fn sent_again(&mut self, x: u16, y: u16) {
+        let at = self.screen.index(x, y);
         self.damage.cells(at, at + 1);
         self.forgotten |= self.is_each_change_visible();
     }
@@ -128,7 +128,7 @@ impl OutpaceBackend {
     /// whose hidden foreground has changed.
     #[cold]
     pub(super) fn draw_blanks_again(&mut self) {
-        for (at, cell) in self.screen.cells().iter().enumerate() {
+        for (at, cell) in self.screen.cells().enumerate() {
             if *cell != Cell::BLANK && cell.as_char() == Some(' ') {
                 self.damage.cells(at, at + 1);
             }
@@ -138,11 +138,12 @@ impl OutpaceBackend {
     /// Notes which cells the symbol of a cell sticks out into. A blank in such a cell is printed whenever it is put, and in its own
     /// style, as by crossterm's backend.
     #[inline]
-    fn put_overhang(&mut self, at: usize, is_space: bool, style: Style) {
-        let cell = self.screen.cells()[at];
+    fn put_overhang(&mut self, x: u16, y: u16, cell: Cell, is_space: bool, style: Style) {
+        let at = self.screen.index(x, y);
         if cell.is_blank() {
             if is_space && self.blanks.is_overhung(at) {
-                self.screen.dress_blanks(at..at + 1, style);
+                let x = usize::from(x);
+                self.screen.dress_blanks(y, x..x + 1, style);
                 self.damage.cells(at, at + 1);
             }
             return;
@@ -166,21 +167,20 @@ impl OutpaceBackend {
             self.opaque_seen = true;
             // The sequences take no columns, but their characters count as if they did.
             width = width.min(self.screen.width() - x);
-            let at = self.screen.index(x, y);
             self.blanks
-                .cover(self.screen.width(), at, rows_of_picture(symbol));
+                .cover(self.screen.width(), (x, y), rows_of_picture(symbol));
         }
         let style = style_of(cell, self.colors_off);
         let at = self.screen.index(x, y);
-        let before = self.screen.cells()[at];
+        let before = self.screen.row(y)[usize::from(x)];
         self.screen.put_symbol(x, y, symbol, width, style);
         let size = (self.screen.width(), self.screen.height());
         match symbol {
             // Among pictures only a cell that was put is known to be blank.
-            " " if self.opaque_seen => self.blanks.note(size, at, style),
-            _ => self.blanks.put(size, at, symbol == " ", style),
+            " " if self.opaque_seen => self.blanks.note(size, (x, y), style),
+            _ => self.blanks.put(size, (x, y), symbol == " ", style),
         }
-        let is_same = before == self.screen.cells()[at] && symbol != " ";
+        let is_same = before == self.screen.row(y)[usize::from(x)] && symbol != " ";
         let always = self.opaque_seen || matches!(cell.diff_option, CellDiffOption::AlwaysUpdate);
         if always || is_same {
             let columns = usize::from(width.clamp(1, self.screen.width().saturating_sub(x).max(1)));
