@@ -131,6 +131,9 @@ const OF_OWN: f64 = 0.9;
 const COLD: f64 = 0.4;
 const COLDEST: f64 = 4.0;
 
+/// Where joining lines costs more than calls do, it takes a part of the program's own time, too, however cheap the calls are.
+const JOINING: f64 = 0.3;
+
 /// The time saved when the program follows the advice for its language.
 pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let kind = stream.target.kind;
@@ -148,7 +151,8 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         };
     }
     let least = stream.language.least_around_calls();
-    let least_ns = (least * all.likely).min(least.abs() * own.low);
+    let of_own = [1.0, JOINING][usize::from(least < 0.0)];
+    let least_ns = (least * all.likely).min(least * of_own * own.low);
     let usual_ns = (AROUND * all.likely).min(OF_OWN * own.high);
     let most_ns = match stream.buffering {
         // Making pieces of lines and handing each on may be all that the program does.
@@ -219,6 +223,9 @@ mod tests {
             .map(|language| saved_by_blocks(&lines(language, 250.0, 1090.0)));
         assert!(shell.low <= 0.0 && c.low > 255.0 * CALLS, "{c:?} {shell:?}");
         assert!(node.low > c.low + 30.0 * CALLS, "{c:?} {node:?}");
+        // A loop of bash that prints into a file: its joined lines take as long.
+        let cheap = saved_by_blocks(&lines(Language::SHELL, 840.0, 3_900.0));
+        assert!(cheap.likely < 0.1 * 4_740.0 * CALLS, "{cheap:?}");
     }
 
     #[test]
