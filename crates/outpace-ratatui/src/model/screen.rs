@@ -242,9 +242,9 @@ impl Screen {
         }
     }
 
-    /// Puts a character that takes one column for sure into a cell of the screen. Returns the cell that was there, and the one that is.
+    /// Puts a character that takes one column for sure into a cell of the screen. Returns the cell, and whether it was there before.
     #[inline(always)]
-    pub(crate) fn put_char(&mut self, x: u16, y: u16, c: char, style: Style) -> (Cell, Cell) {
+    pub(crate) fn put_char(&mut self, x: u16, y: u16, c: char, style: Style) -> (Cell, bool) {
         debug_assert!(x < self.width && y < self.height && !c.is_control());
         let x = usize::from(x);
         let cell = Cell::new(c as u32, style).canonical(self.half_blocks);
@@ -257,7 +257,7 @@ impl Screen {
         } else {
             row[x] = cell;
         }
-        (before, cell)
+        (cell, before == cell)
     }
 
     /// Whether putting a symbol has changed cells beside it, in its row, since the last call.

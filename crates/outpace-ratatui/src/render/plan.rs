@@ -300,14 +300,20 @@ impl Planner {
         let most = self.changed_count();
         let first = (0..height).find(|y| changed(*y))?;
         let end = (first..height).rfind(|y| changed(*y))? + 1;
+        // More than half of the rows that differ, one after another, have the middle one among them.
+        let middle = (first..end).filter(|y| changed(*y)).nth(most / 2)?;
+        let is_moved = |y: i32, by: i32| {
+            (0..height).contains(&(y + by))
+                && same_cells(wanted.row(y as u16), shown.row((y + by) as u16))
+        };
         for by in PLAIN_DISTANCES {
+            if !is_moved(middle, by) {
+                continue;
+            }
             // The longest run of rows that only moved.
             let (mut best, mut from) = (0..0, first);
             for y in first..=end {
-                let is_moved = y < end
-                    && (0..height).contains(&(y + by))
-                    && same_cells(wanted.row(y as u16), shown.row((y + by) as u16));
-                if is_moved {
+                if y < end && is_moved(y, by) {
                     continue;
                 }
                 if y - from > best.len() as i32 {

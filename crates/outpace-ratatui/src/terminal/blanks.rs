@@ -76,7 +76,9 @@ impl Blanks {
     pub(super) fn note(&mut self, size: (u16, u16), (x, y): (u16, u16), style: Style) {
         self.fit(size);
         let row = &mut self.hidden[usize::from(y)];
-        row.resize(self.columns, NONE);
+        if row.is_empty() {
+            row.resize(self.columns, NONE);
+        }
         row[usize::from(x)] = style.hidden_on_blank();
         if style.attributes.intersects(Attributes::BOLD) && self.bold_rows.last() != Some(&y) {
             self.bold_rows.push(y);

@@ -52,15 +52,12 @@ impl Backend for OutpaceBackend {
             }
             let symbol = cell.symbol();
             if y != drawn.0 {
-                self.damage.touch(drawn.0, drawn.1);
+                self.touch(drawn);
                 drawn = (y, NO_COLUMNS);
             }
             let width = self.put(x, y, cell, symbol);
             let end = x.saturating_add(width.max(1));
-            drawn.1 = match self.screen.take_broken_wide() {
-                true => (0, u16::MAX),
-                false => (drawn.1.0.min(x), drawn.1.1.max(end)),
-            };
+            drawn.1 = (drawn.1.0.min(x), drawn.1.1.max(end));
             covered = (y, x + 1..end);
             last = Some((x, y));
             if claims {
@@ -73,7 +70,7 @@ impl Backend for OutpaceBackend {
                 (top, bottom) = (top.min(y), bottom.max(y + 1));
             }
         }
-        self.damage.touch(drawn.0, drawn.1);
+        self.touch(drawn);
         let joins = self.capabilities.may_have_overhangs();
         self.blanks
             .join_bold(&mut self.screen, &mut self.damage, joins);

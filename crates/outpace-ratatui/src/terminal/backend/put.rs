@@ -95,8 +95,8 @@ impl OutpaceBackend {
         match narrow(symbol).filter(|_| plain) {
             Some(c) => {
                 let style = style_of(cell, self.colors_off);
-                let (before, now) = self.screen.put_char(x, y, c, style);
-                if before == now && c != ' ' {
+                let (now, was_there) = self.screen.put_char(x, y, c, style);
+                if was_there && c != ' ' {
                     self.sent_again(x, y);
                 }
                 let size = (self.screen.width(), self.screen.height());
@@ -108,6 +108,15 @@ impl OutpaceBackend {
             }
             None => self.put_symbol(x, y, cell, symbol),
         }
+    }
+
+    /// Notes that columns of a row were drawn.
+    pub(super) fn touch(&mut self, (y, columns): (u16, (u16, u16))) {
+        let columns = match self.screen.take_broken_wide() {
+            true => (0, u16::MAX),
+            false => columns,
+        };
+        self.damage.touch(y, columns);
     }
 
     /// Draws a cell again that ratatui has sent before. ratatui sends a cell again only after the application had it forget its last
