@@ -19,6 +19,8 @@ import tomllib
 import tty
 from pathlib import Path
 
+from displays import Picture
+
 HERE = Path(__file__).resolve().parent
 PORTS = HERE.parent / "examples" / "ports"
 NAMED = {
@@ -61,7 +63,7 @@ def sessions():
     for name, entry in tomllib.loads((PORTS / "applications.toml").read_text()).items():
         if "examples" in entry:
             for example in entry["examples"]:
-                found[example] = Session(example, {}, entry.get("keys", {}).get(example, []))
+                found[example] = Session(example, entry, entry.get("keys", {}).get(example, []))
         else:
             found[entry.get("binary", name)] = Session(entry.get("binary", name), entry, entry["keys"])
     return found
@@ -86,12 +88,41 @@ def make_fixtures(directory, programs):
         '[[row]]\n[[row.child]]\ntype = "disk"\n[[row.child]]\ntype = "proc"\ndefault = true\n'
     )
     make_repository(directory / "repository")
+    make_text(directory)
+    # A cluster that is not there.
+    (directory / "kubeconfig").write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: none\n"
+        "clusters: [{name: none, cluster: {server: 'http://127.0.0.1:9'}}]\n"
+        "contexts: [{name: none, context: {cluster: none, user: none, namespace: default}}]\nusers: [{name: none, user: {}}]\n"
+    )
     # An executable of some size.
     executable = directory / "executable"
     executable.write_bytes((programs / "before" / "popup").read_bytes())
     executable.chmod(0o755)
     for path in directory.iterdir():
         os.utime(path, (1_700_000_000, 1_700_000_000))
+
+
+def make_text(directory):
+    """A text in many scripts, with an image: wide symbols, marks, symbols of several code points, right to left, braille, boxes."""
+    samples = {
+        "日本語": "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。 ＡＢＣ ｱｲｳ 한국어 中文",
+        "עברית": "שלום עולם, זהו טקסט מימין לשמאל with Latin בתוכו 123",
+        "العربية": "مرحبا بالعالم، هذا نص من اليمين إلى اليسار with Latin داخله ١٢٣",
+        "हिन्दी": "नमस्ते दुनिया क्षत्रिय ก็ไม่ได้ สวัสดี",
+        "Emoji": "👩‍👩‍👧‍👦 👍🏽 🇯🇵🇩🇪 ❤️ ☀︎ ⚠️ 1️⃣ 🏳️‍🌈 🫠",
+        "Marks": "e\u0301 a\u0308\u0304 o\u0323\u0302 Z\u0351\u036b\u0343 \u200bzero\u00adwidth",
+        "Braille": "⠁⠃⠉⠙⠑⡿⣿⢸⡇⠿ ▁▂▃▄▅▆▇█ ░▒▓ ┌─┬─┐ ╔═╦═╗",
+    }
+    text = "# All kinds of text\n\n![a picture](picture.png)\n\n"
+    for title, sample in samples.items():
+        text += f"## {title}\n\n" + f"{sample} *{sample[:6]}* **{sample[:4]}** `{sample[:5]}`\n\n" * 3
+        text += f"| one | {title} | three |\n|---|---|---|\n" + "".join(f"| {n} | {sample[n:n + 7]} | {n * n} |\n" for n in range(4)) + "\n"
+        text += "```rust\nfn main() {\n    println!(\"" + sample[:9] + "\"); // " + sample[:5] + "\n}\n```\n\n"
+    (directory / "text.md").write_text(text)
+    width, height = 160, 90
+    pixels = bytes(part for y in range(height) for x in range(width) for part in (x * 255 // width, y * 255 // height, x * y % 256, 0))
+    Picture(width, height, pixels).save(directory / "picture.png")
 
 
 def make_repository(directory):

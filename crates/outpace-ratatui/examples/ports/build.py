@@ -41,6 +41,7 @@ unicode-width = "0.2"
 TABLE = [
     (r"\bratatui::((?:try_)?(?:init|init_with_options|restore)\(|run\(|DefaultTerminal\b)", r"outpace_ratatui::\1"),
     (r"^(use ratatui::\{[^;]*?)\s*\bDefaultTerminal,", r"use outpace_ratatui::DefaultTerminal;\n\1"),
+    (r"\bCrosstermBackend::new\((?:(?:std::)?io::)?stdout\(\)\)", "outpace_ratatui::OutpaceBackend::stdout()?"),
 ]
 PROFILE = "[profile.release]\nlto = false\ncodegen-units = 16\ndebug = false\n"
 
@@ -98,12 +99,12 @@ def by_table(program):
     manifest.write_text(manifest.read_text() + '\n[dependencies.outpace-ratatui]\nversion = "0.1"\n')
 
 
-def make_examples(source, names, target):
-    """A package of some of the examples of ratatui's crates."""
+def make_examples(source, entry, target):
+    """A package of some of the examples of ratatui's crates, or of one that uses those."""
     shutil.rmtree(target, ignore_errors=True)
     (target / "src").mkdir(parents=True)
-    manifest = f'[package]\nname = "{target.name}-examples"\nversion = "0.0.0"\nedition = "2021"\n\n'
-    for name in names:
+    manifest = f'[package]\nname = "{target.name}-examples"\nversion = "0.0.0"\nedition = "{entry.get("edition", "2021")}"\n\n'
+    for name in entry["examples"]:
         path = source / "examples" / name
         if path.is_dir():
             shutil.copytree(path, target / "src" / name)
@@ -112,7 +113,7 @@ def make_examples(source, names, target):
             shutil.copy(path.with_suffix(".rs"), target / "src")
             path = f"src/{name}.rs"
         manifest += f'[[bin]]\nname = "{name}"\npath = "{path}"\n\n'
-    (target / "Cargo.toml").write_text(f"{manifest}[dependencies]\n{EXAMPLES_USE}")
+    (target / "Cargo.toml").write_text(f"{manifest}[dependencies]\n{EXAMPLES_USE}{entry.get('uses', '')}\n")
 
 
 def patch(program, file):
@@ -127,7 +128,7 @@ def prepare(name, entry, work):
     for version in ("before", "after"):
         program = work / version / name
         if "examples" in entry:
-            make_examples(source, entry["examples"], program)
+            make_examples(source, entry, program)
         else:
             copy(source, program)
             without_tables(program / "Cargo.toml", "profile", "dev-dependencies", r"target[^\n]*dev-dependencies", "test", "bench",
