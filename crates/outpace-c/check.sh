@@ -35,7 +35,9 @@ run_c() {
     "$work/c" 2>"$work/said" || { echo "failed: $1"; cat "$work/said"; exit 1; }
     [[ $("$work/c" mixed | md5sum) == $(for i in {0..99}; do printf '%d outpace\n%d printf\n' "$i" "$i"; done | md5sum) ]]
     [[ $("$work/c" return | wc -l) == 100000 ]]
-    [[ $(timeout --signal=KILL 60 "$work/c" 'main first' | wc -l) == 100000 ]] || { echo "no end after pthread_exit: $1"; exit 1; }
+    for mode in 'main first' 'main first, init later' 'main first in a child'; do
+        [[ $(timeout --signal=KILL 60 "$work/c" "$mode" | wc -l) == 100000 ]] || { echo "no end after pthread_exit: $mode: $1"; exit 1; }
+    done
     set +e
     lines=$("$work/c" exit | wc -l; exit "${PIPESTATUS[0]}")
     status=$?

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A stream into a file that has no name any more. */
@@ -330,6 +331,33 @@ static void a_thread_that_prints_may_be_cancelled(void) {
 }
 #endif
 
+static void print_many(void) {
+    int i;
+    for (i = 0; i < 100000; i++) outpace_puts(outpace_stdout(), "a line");
+}
+
+static void *print_after(void *main_thread) {
+    assert(pthread_join(*(pthread_t *)main_thread, NULL) == 0);
+    outpace_init();
+    print_many();
+    return NULL;
+}
+
+/* The thread is the main thread of the child. */
+static void *print_in_a_child(void *main_thread) {
+    pid_t child;
+    assert(pthread_join(*(pthread_t *)main_thread, NULL) == 0);
+    child = fork();
+    assert(child >= 0);
+    if (child == 0) {
+        outpace_init();
+        print_many();
+        pthread_exit(NULL);
+    }
+    assert(waitpid(child, NULL, 0) == child);
+    return NULL;
+}
+
 /* Programs whose output is compared. */
 static int program(const char *name) {
     int i;
@@ -343,10 +371,17 @@ static int program(const char *name) {
         }
         return 0;
     }
+    /* The process ends with its last thread. */
+    if (strcmp(name, "main first, init later") == 0 || strcmp(name, "main first in a child") == 0) {
+        static pthread_t main_thread, other;
+        void *(*run)(void *) = strcmp(name, "main first in a child") == 0 ? print_in_a_child : print_after;
+        main_thread = pthread_self();
+        assert(pthread_create(&other, NULL, run, &main_thread) == 0);
+        pthread_exit(NULL);
+    }
     if (strcmp(name, "main first") == 0) outpace_init();
     /* Lost nothing at exit, from wherever. */
-    for (i = 0; i < 100000; i++) outpace_puts(outpace_stdout(), "a line");
-    /* The process ends with its last thread. */
+    print_many();
     if (strcmp(name, "main first") == 0) pthread_exit(NULL);
     if (strcmp(name, "exit") == 0) exit(3);
     return 0;

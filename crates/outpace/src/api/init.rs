@@ -153,11 +153,13 @@ mod imp {
     pub(super) fn signals() -> io::Result<()> {
         static STARTING: Mutex<()> = Mutex::new(());
         let starting = STARTING.lock();
-        if HELPER_OF.load(Ordering::Acquire) != signal::process() {
+        if HELPER_OF.load(Ordering::SeqCst) != signal::process() {
             BELL.prepare()?;
             main_thread::at_end(|| BELL.ring());
-            sys::spawn(c"outpace-signals", wait_for_a_signal)?;
-            HELPER_OF.store(signal::process(), Ordering::Release);
+            // Before the thread begins, which resets it when it ends. A signal until then rings the bell.
+            HELPER_OF.store(signal::process(), Ordering::SeqCst);
+            sys::spawn(c"outpace-signals", wait_for_a_signal)
+                .inspect_err(|_| HELPER_OF.store(0, Ordering::SeqCst))?;
         }
         for signal in ENDING {
             if signal::Action::of(signal)?.is_default() {
@@ -174,8 +176,8 @@ mod imp {
             if signal::Action::of(signal).is_ok_and(|action| !action.calls(on_ending)) {
                 return;
             }
-            let first = CAME.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Relaxed);
-            let helped = HELPER_OF.load(Ordering::Acquire) == signal::process();
+            let first = CAME.compare_exchange(0, signal, Ordering::SeqCst, Ordering::Relaxed);
+            let helped = HELPER_OF.load(Ordering::SeqCst) == signal::process();
             if first.is_ok() && helped {
                 return BELL.ring();
             }
@@ -190,17 +192,20 @@ mod imp {
         // The process must end, not stop.
         signal::write_from_background();
         loop {
-            BELL.wait();
-            let signal = CAME.load(Ordering::Acquire);
+            let ends = main_thread::has_ended();
+            if ends {
+                // From now on the handler drains. A signal that came before has rung the bell only, and is seen below.
+                HELPER_OF.store(0, Ordering::SeqCst);
+            }
+            let signal = CAME.load(Ordering::SeqCst);
             if signal != 0 {
                 for_each_stream(&mut |engine| engine.drain_all(Patience::Stalled(LAST_WORDS)));
                 signal::end_by(signal);
             }
-            if main_thread::has_ended() {
-                // From now on the handler drains.
-                HELPER_OF.store(0, Ordering::Release);
+            if ends {
                 return;
             }
+            BELL.wait();
         }
     }
 

@@ -238,6 +238,12 @@ pub(crate) mod main_thread {
         sys::at_end_of_this_thread(ended);
     }
 
+    /// The thread that has forked is the main thread of the child.
+    pub(super) fn watch_after_fork() {
+        HAS_ENDED.store(false, Ordering::Release);
+        watch();
+    }
+
     unsafe extern "C" fn ended(_: *mut c_void) {
         HAS_ENDED.store(true, Ordering::Release);
         for_each_stream(&mut |engine| {
@@ -331,5 +337,6 @@ mod fork {
             let mut state = unsafe { engine.locked_state() };
             engine.reset_after_fork(&mut state);
         });
+        super::main_thread::watch_after_fork();
     }
 }

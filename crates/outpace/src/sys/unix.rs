@@ -348,15 +348,17 @@ pub(crate) fn at_fork(prepare: extern "C" fn(), parent: extern "C" fn(), child: 
 /// The key whose value has a destructor in the thread of [`at_end_of_this_thread`], and 1; or 0.
 static END_KEY: AtomicUsize = AtomicUsize::new(0);
 
-/// Calls `run` when this thread ends before the process does, by pthread_exit(3). Once.
+/// Calls `run` when this thread ends before the process does, by pthread_exit(3). `run` is the same in each call.
 pub(crate) fn at_end_of_this_thread(run: unsafe extern "C" fn(*mut c_void)) {
     let mut key: libc::pthread_key_t = 0;
     // SAFETY: `key` is writable, and read where the call has set it. `forget_end_of_thread` deletes the key before `run` is unloaded.
     unsafe {
         if END_KEY.load(Relaxed) == 0 && libc::pthread_key_create(&raw mut key, Some(run)) == 0 {
             END_KEY.store(key as usize + 1, Relaxed);
+        }
+        if let Some(key) = END_KEY.load(Relaxed).checked_sub(1) {
             // Without a value there is no call.
-            libc::pthread_setspecific(key, (&raw const END_KEY).cast());
+            libc::pthread_setspecific(key as libc::pthread_key_t, (&raw const END_KEY).cast());
         }
     }
 }
