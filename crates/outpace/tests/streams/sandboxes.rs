@@ -2,10 +2,13 @@
 #![allow(unsafe_code)]
 
 use crate::support::{
-    Program, To, assert_same, events, in_parallel, list, skip, wait_until, wait_until_helpers_sleep,
+    Program, Reader, To, assert_same, events, in_parallel, list, skip, socket_pair, wait_until,
+    wait_until_helpers_sleep,
 };
 use outpace::Buffering;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
@@ -279,7 +282,7 @@ fn number(name: &str) -> Option<libc::c_long> {
         sched_yield SYS_sched_yield, membarrier SYS_membarrier, getpid SYS_getpid, gettid SYS_gettid, tgkill SYS_tgkill, fstat SYS_fstat,
         newfstatat SYS_newfstatat, stat SYS_stat, tkill SYS_tkill, fcntl SYS_fcntl, ioctl SYS_ioctl, clock_gettime SYS_clock_gettime,
         openat SYS_openat, close SYS_close, rt_sigaction SYS_rt_sigaction, pread64 SYS_pread64,
-        pwrite64 SYS_pwrite64, fallocate SYS_fallocate, unlink SYS_unlink,
+        pwrite64 SYS_pwrite64, getsockopt SYS_getsockopt, fstatfs SYS_fstatfs, fallocate SYS_fallocate, unlink SYS_unlink,
     }
 }
 
@@ -395,4 +398,18 @@ fn what_the_table_has_is_all_that_is_called() {
         assert_eq!(ended, (0, "done\n"), "{buffering} to {to:?}");
         assert_same(&finished.stdout, &expected_of_one());
     });
+    let program = || Program::new(killed_otherwise).argument(false);
+    let (read, write) = socket_pair(libc::SOCK_STREAM);
+    let finished = program().start_on(write, Reader::new(read.into())).finish();
+    assert_eq!((finished.code(), &*finished.stderr), (0, "done\n"));
+    assert_same(&finished.stdout, &expected_of_one());
+    // A file on no disk.
+    // SAFETY: the name ends in NUL; no other code owns the descriptor.
+    let file = unsafe { OwnedFd::from_raw_fd(libc::memfd_create(c"output".as_ptr(), 0)) };
+    let status = program().spawn_on(&file).wait().unwrap();
+    assert!(status.success(), "{status}");
+    let (mut file, mut written) = (File::from(file), Vec::new());
+    file.rewind().unwrap();
+    file.read_to_end(&mut written).unwrap();
+    assert_same(&written, &[&*expected_of_one(), b"done\n"].concat());
 }
