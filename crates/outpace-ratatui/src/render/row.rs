@@ -417,7 +417,7 @@ impl Renderer {
             None => symbols.text(cell).unwrap_or(" "),
         };
         self.reach(x, y);
-        if is_placeholder(text) && x + 1 < width {
+        if columns == 1 && is_placeholder(text) && x + 1 < width {
             self.encoder.set_pen(cell.style());
             self.encoder.text(text);
             self.encoder.advance(1);
@@ -570,6 +570,17 @@ mod tests {
             text.contains(&"\u{10eeee}\u{305}\u{30d}".repeat(4)),
             "{text:?}"
         );
+    }
+
+    #[test]
+    fn a_placeholder_that_the_application_takes_to_be_wide_is_drawn_once() {
+        let mut wanted = Screen::new(10, 1);
+        wanted.put_symbol(2, 0, "\u{10eeee}\u{305}", 2, Style::default());
+        wanted.put(4, 0, "text", Style::default());
+        let mut renderer = Renderer::new(Capabilities::basic());
+        renderer.render(&Screen::new(10, 1));
+        let text = String::from_utf8(renderer.render(&wanted).to_vec()).unwrap();
+        assert_eq!(text.matches('\u{10eeee}').count(), 1, "{text:?}");
     }
 
     #[test]
