@@ -99,6 +99,24 @@ fn a_fixed_viewport_leaves_the_rest_alone_however_often_the_size_was_asked_for()
 }
 
 #[test]
+fn a_size_that_was_asked_for_before_the_terminal_grew_cuts_no_frame() {
+    for clears in [false, true] {
+        let viewport = Viewport::Fixed(Rect::new(0, 0, 12, 2));
+        let mut session = Session::new(Size::new(6, 2), viewport);
+        for text in ["first", "from edge to", "edge to edge"] {
+            session.terminal.size().unwrap();
+            session.resize(12, 2);
+            if clears {
+                session.terminal.clear().unwrap();
+            }
+            session.draw(text);
+            assert_eq!(session.rows()[0], text);
+            session.terminal.size().unwrap();
+        }
+    }
+}
+
+#[test]
 fn clearing_shows_at_once_in_every_viewport() {
     let size = Size::new(20, 4);
     for viewport in [

@@ -116,6 +116,13 @@ impl AskedSize {
         self.0.store(bits, Ordering::Relaxed);
     }
 
+    /// Notes a size that is newer, if one was asked for.
+    fn renew(&mut self, size: Size) {
+        if *self.0.get_mut() != 0 {
+            self.put(size);
+        }
+    }
+
     fn take(&mut self) -> Option<Size> {
         let bits = std::mem::take(self.0.get_mut());
         (bits != 0).then(|| Size::new((bits >> 16) as u16, bits as u16))
@@ -363,6 +370,7 @@ impl OutpaceBackend {
     pub fn set_size(&mut self, size: Size) {
         if let Surface::Fixed(fixed) = &mut self.terminal {
             *fixed = size;
+            self.size_asked.renew(size);
         }
     }
 
@@ -390,6 +398,7 @@ impl OutpaceBackend {
     /// Notices a new size, after which the terminal's contents are unknown.
     fn follow_size(&mut self) {
         if let Ok(size) = self.current_size() {
+            self.size_asked.renew(size);
             self.take_size(size);
         }
     }
