@@ -1,9 +1,12 @@
-//! A program without other threads, on a terminal that keeps up, draws by itself: the backend starts no thread. Without the usual
-//! harness, which has threads.
+//! Programs without other threads. On a terminal that keeps up such a program draws by itself: the backend starts no thread. Without the
+//! usual harness, which has threads.
 
 #[cfg(not(all(target_os = "linux", not(outpace_portable))))]
 fn main() {}
 
+#[cfg(all(target_os = "linux", not(outpace_portable)))]
+#[path = "support/fill.rs"]
+mod fill;
 #[cfg(all(target_os = "linux", not(outpace_portable)))]
 #[path = "support/pty.rs"]
 mod pty;
@@ -17,6 +20,7 @@ fn main() {
 mod linux {
     use std::io::Read;
     use std::process::{Command, Stdio};
+    use std::time::Duration;
 
     use outpace_ratatui::OutpaceBackend;
     use ratatui::Terminal;
@@ -25,9 +29,23 @@ mod linux {
     const PROGRAM: &str = "OUTPACE_TEST_PROGRAM";
 
     pub(super) fn main() {
-        if std::env::var_os(PROGRAM).is_some() {
-            return draw();
+        match std::env::var(PROGRAM).as_deref() {
+            Ok("draws") => return draw(),
+            Ok("stalls") => return stall(),
+            _ => {}
         }
+        draws_without_threads();
+        waits_for_no_terminal_that_has_stalled();
+    }
+
+    /// A command for this executable as one of the programs.
+    fn command(program: &str) -> Command {
+        let mut command = Command::new(std::env::current_exe().expect("this executable"));
+        command.env(PROGRAM, program).stdin(Stdio::null());
+        command
+    }
+
+    fn draws_without_threads() {
         let (mut emulator, program) = super::pty::open(60, 10);
         let reader = std::thread::spawn(move || {
             let mut shown = Vec::new();
@@ -35,18 +53,53 @@ mod linux {
             let _ = emulator.read_to_end(&mut shown);
             String::from_utf8_lossy(&shown).into_owned()
         });
-        let mut child = Command::new(std::env::current_exe().expect("this executable"))
-            .env(PROGRAM, "1")
-            .stdin(Stdio::null())
-            .stdout(program)
-            .spawn()
-            .expect("it starts");
+        let started = command("draws").stdout(program).spawn();
+        let mut child = started.expect("it starts");
         let status = child.wait().expect("it ends");
         let shown = reader.join().expect("it is read");
         assert!(status.success(), "{status}: {shown}");
         assert!(shown.contains("printed 19"), "{shown}");
         let place = |text| shown.find(text).expect(text);
         assert!(place("goodbye") < place("farewell"), "{shown:?}");
+    }
+
+    fn waits_for_no_terminal_that_has_stalled() {
+        let (_emulator, program) = super::pty::open(60, 10);
+        let mut command = command("stalls");
+        let started = command.stdout(program).stderr(Stdio::piped()).spawn();
+        let mut child = started.expect("it starts");
+        let mut said = child.stderr.take().expect("a pipe");
+        let (sender, drawn) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut text = [0; 5];
+            sender.send(said.read_exact(&mut text).map(|()| text))
+        });
+        let drawn = drawn.recv_timeout(Duration::from_secs(60));
+        // The text that it has printed would hold up its end.
+        child.kill().expect("it has not ended");
+        child.wait().expect("it has ended");
+        let drawn = drawn.expect("draw does not wait");
+        assert_eq!(drawn.expect("no error"), *b"drawn");
+    }
+
+    /// Draws a picture, which the terminal takes at once, and then text that was printed and not flushed, and pictures, which it does not take.
+    fn stall() {
+        let backend = OutpaceBackend::stdout().expect("a terminal");
+        let mut terminal = Terminal::new(backend).expect("a terminal");
+        let mut draw = |text: &str| {
+            let drawn = terminal.draw(|frame| frame.render_widget(text, frame.area()));
+            drawn.expect("it is drawn");
+        };
+        draw("a picture");
+        super::fill::fill_stdout().expect("it stalls");
+        print!("printed");
+        for number in 0..100 {
+            draw(&format!("picture {number}"));
+        }
+        eprint!("drawn");
+        loop {
+            std::thread::park();
+        }
     }
 
     /// Draws small pictures, each behind text that was printed and not flushed.

@@ -24,7 +24,7 @@ pub(crate) struct FastPath {
     shared: Option<Stream>,
     /// `None`: the process has had threads beside the caller's and ours, or the system does not count them.
     alone: Option<sys::Threads>,
-    /// The terminal took the last bytes at once: it need not be asked whether it takes more.
+    /// The terminal took the last bytes at once.
     keeps_up: bool,
     pub(super) bytes: Vec<u8>,
 }
@@ -66,9 +66,12 @@ impl FastPath {
         })
     }
 
-    /// Whether the terminal takes bytes, as it seems. Text that the program has printed may wait where it does not.
+    /// Whether the terminal takes bytes. One that keeps up is not asked: if it has stalled meanwhile, it takes a part of the frame, or none.
+    /// But [`hold_back`](Self::hold_back) writes text that
+    /// the program has printed by a call that waits, where it is alone.
     pub(super) fn is_ready(&self) -> bool {
-        self.keeps_up || sys::wait_writable(&self.terminal, Some(Duration::ZERO)).unwrap_or(false)
+        self.keeps_up && self.alone.is_none()
+            || sys::wait_writable(&self.terminal, Some(Duration::ZERO)).unwrap_or(false)
     }
 
     pub(super) fn is_raw(&self) -> bool {

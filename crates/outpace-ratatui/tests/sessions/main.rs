@@ -2,6 +2,8 @@
 //! which is this test executable started again.
 #![cfg(all(target_os = "linux", not(outpace_portable)))]
 
+#[path = "../support/fill.rs"]
+mod fill;
 mod programs;
 #[path = "../support/pty.rs"]
 mod pty;

@@ -1,6 +1,5 @@
 //! The programs that the tests start on their terminals.
 
-use std::fs::File;
 use std::io::Write;
 use std::process::Command;
 use std::sync::mpsc;
@@ -14,11 +13,10 @@ use crossterm::terminal::{
 use outpace_ratatui::{Options, OutpaceBackend};
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::OFlags;
 use rustix::process::{getpid, setpgid};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr, tcsetpgrp};
 
+use super::fill::fill_stdout;
 use super::{PROGRAM, SHELL};
 
 /// Its terminal reads more slowly than it draws.
@@ -218,29 +216,6 @@ fn erases_without_a_flush(options: Options) -> std::io::Result<()> {
     event::read()?;
     execute!(out, LeaveAlternateScreen)?;
     disable_raw_mode()
-}
-
-/// Writes to standard output until the terminal takes no more bytes.
-fn fill_stdout() -> std::io::Result<()> {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    let without_waiting = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let mut filler = File::options()
-        .write(true)
-        .custom_flags(without_waiting.bits().try_into().unwrap())
-        .open("/proc/self/fd/1")?;
-    // Bytes may still be on their way to the other end, and leave room behind.
-    let moment = Timespec {
-        tv_sec: 0,
-        tv_nsec: 300_000_000,
-    };
-    loop {
-        while filler.write(b"#").is_ok() {}
-        let mut events = [PollFd::new(&filler, PollFlags::OUT)];
-        if poll(&mut events, Some(&moment))? == 0 {
-            return Ok(());
-        }
-    }
 }
 
 /// Takes over a terminal that takes no bytes, in each way, draws, and leaves. Says on standard error how far it has got.
