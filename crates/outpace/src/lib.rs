@@ -50,8 +50,8 @@
 //! | `Background` | a helper thread only; the caller waits only while the queue is full |
 //!
 //! Standard output is `Prompt` on a terminal, pipe or socket and `Block` on a regular file; it is `Line` where a write is
-//! a message or a command: datagram sockets, devices, files of `/proc` and `/sys`. Standard error is `Unbuffered`. A *message* is what one `write!`, `write_all` or chain of typed calls adds. Messages of different
-//! threads are never interleaved, and those of one thread stay in order.
+//! a message or a command: datagram sockets, devices, files of `/proc` and `/sys`. Standard error is `Unbuffered`. A
+//! *message* is what one `write!`, `write_all` or chain of typed calls adds. Messages of different threads are never interleaved, and those of one thread stay in order.
 //!
 //! # `Prompt`
 //!
