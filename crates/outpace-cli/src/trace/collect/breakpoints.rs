@@ -6,7 +6,7 @@
 //! newest record, before and after the reading, is that of the call's beginning: before it can change the bytes, the thread
 //! passes the second breakpoint.
 
-use crate::trace::kernel::calls::Call;
+use crate::trace::kernel::calls::{Call, WriteCall};
 use crate::trace::kernel::{memory, sys};
 use perf_event::events::Breakpoint;
 use perf_event::{Builder, Counter, SampleFlag, Sampler};
@@ -103,6 +103,10 @@ impl Breakpoints {
             inside = (at == self.entry).then(|| {
                 let number = self.number.unwrap_or(number as i64);
                 (number, [a, b, c, d, e, f])
+            });
+            // Calls that only wait for a device may be made at the same place.
+            inside = inside.filter(|(number, _)| {
+                WriteCall::with_number(*number).is_some_and(|call| !call.is_sync())
             });
             for exit in self.exits.iter_mut().filter(|exit| exit.0 == at) {
                 exit.2 = exit.2.saturating_sub(1);

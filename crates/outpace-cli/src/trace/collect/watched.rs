@@ -485,7 +485,7 @@ impl Watched {
             }
             if let Some((write, is_new)) = self.asleep_in(thread, doing) {
                 let seen = self.seen.entry(write.descriptor).or_default();
-                seen.looks += u64::from(is_new);
+                seen.looks += u64::from(is_new && !write.kind.is_sync());
             }
         }
         let is_slowed = breakpoints.is_some_and(|breakpoints| breakpoints.is_ok());
