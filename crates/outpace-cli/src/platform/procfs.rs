@@ -132,6 +132,11 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
+    /// Whether the whole process has ended. A first thread that has ended stays a zombie for as long as other threads run.
+    pub(crate) fn is_over(self) -> bool {
+        self.has_ended && self.threads <= 1
+    }
+
     /// Reads the text of `/proc/PID/stat` or `/proc/PID/task/TID/stat`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         const PF_KTHREAD: u64 = 0x20_0000;

@@ -129,11 +129,9 @@ fn is_ignored(signal: i32) -> bool {
 /// The children that have ended and have not been waited for.
 pub(crate) fn ended_children() -> Vec<i32> {
     let own = std::process::id() as i32;
-    let children = procfs::children(own, own).into_iter();
-    // Where the first thread has ended, the process may go on.
-    let has_ended =
-        |child: &i32| Stat::of(*child).is_some_and(|stat| stat.has_ended && stat.threads <= 1);
-    children.filter(has_ended).collect()
+    let mut children = procfs::children(own, own);
+    children.retain(|&child| Stat::of(child).is_some_and(Stat::is_over));
+    children
 }
 
 /// Signals that mean something to a program only: not those that a fault or a limit of a process's own causes.

@@ -52,11 +52,6 @@ const AT_MOST_EVERY: Duration = Duration::from_millis(20);
 /// The most strangers kept for the report.
 const MOST_STRANGERS: usize = 64;
 
-/// Whether a process has ended. A first thread that has ended stays a zombie for as long as other threads run.
-fn has_ended(stat: &Stat) -> bool {
-    stat.has_ended && stat.threads <= 1
-}
-
 /// Nanoseconds of a clock tick, as proc(5) counts them.
 fn tick() -> u64 {
     1_000_000_000 / rustix::param::clock_ticks_per_second()
@@ -123,7 +118,7 @@ impl Processes {
 
     /// Whether a process is a member, or cannot write to the terminal or pipe.
     fn is_right(&mut self, process: i32, members: &[Member]) -> bool {
-        let Some(stat) = Stat::of(process).filter(|stat| !stat.is_of_kernel && !has_ended(stat))
+        let Some(stat) = Stat::of(process).filter(|stat| !stat.is_of_kernel && !stat.is_over())
         else {
             return true;
         };

@@ -81,7 +81,7 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     if process.is_none() {
         let ours = getpid().as_raw_pid();
         let mut left = procfs::children(ours, ours);
-        left.retain(|&child| Stat::of(child).is_some_and(|stat| !stat.has_ended));
+        left.retain(|&child| Stat::of(child).is_some_and(|stat| !stat.is_over()));
         run.notes.extend(left.into_iter().map(|child| {
             let name = procfs::name(child).unwrap_or_default();
             format!("process {child} ({name}), which the program left behind, goes on: `outpace trace -p {child}` watches it")

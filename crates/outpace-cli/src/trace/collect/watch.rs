@@ -5,7 +5,7 @@ use super::threads::{Part, Reading};
 use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::Ending;
-use crate::platform::procfs::{self, IoCounters};
+use crate::platform::procfs::{self, IoCounters, Stat};
 use crate::platform::{interrupts, signals};
 use crate::trace::model::findings::{Mode, Recording, Unseen};
 use crate::trace::model::timeline::Timeline;
@@ -315,7 +315,11 @@ impl Watcher {
     /// Reads the final counters of children that have ended, then reaps them.
     fn reap(&mut self) -> io::Result<Option<Ending>> {
         let mut root = None;
-        let ended = signals::ended_children();
+        let mut ended = signals::ended_children();
+        // It is a child of the thread that started it, until that has ended, too.
+        if !ended.contains(&self.root) && Stat::of(self.root).is_some_and(Stat::is_over) {
+            ended.push(self.root);
+        }
         if !ended.is_empty() {
             // They may have become other programs since the last search.
             self.search(clock::now_ns());
@@ -336,5 +340,24 @@ impl Watcher {
                 .extend(self.alive.remove(&process).map(Watched::end));
         }
         Ok(root)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_child_that_another_thread_has_started_is_reaped() {
+        // Each test is a thread of its own, beside the first one.
+        let mut child = Command::new("true").spawn().unwrap();
+        let root = child.id() as i32;
+        while !Stat::of(root).is_some_and(Stat::is_over) {
+            std::thread::yield_now();
+        }
+        let (run, _) = watch(root, true, Timeline::default(), clock::now_ns()).unwrap();
+        assert_eq!(run.ending, Some(Ending::Exited(0)));
+        assert!(child.wait().is_err());
     }
 }
