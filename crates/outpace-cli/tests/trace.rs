@@ -748,7 +748,7 @@ fn writes_that_could_not_be_seen_are_no_proof_of_their_absence() {
             println!("skipped: io_uring is not permitted");
         }
     }
-    let print = "#include <stdio.h>\nint main(void) { for (int n = 0; n < 1000; n++) { puts(\"a line\"); fflush(stdout); } }\n";
+    let print = "#include <stdio.h>\nint main(void) { for (int n = 0; n < 100000; n++) { puts(\"a line\"); fflush(stdout); } }\n";
     let Some(_) = compiled("print", &[], print) else {
         return;
     };
@@ -759,7 +759,16 @@ fn writes_that_could_not_be_seen_are_no_proof_of_their_absence() {
         let program = program.to_str().unwrap();
         let (limit, _) = limit_and_notes(&["--exact", program], "print32.json");
         assert_eq!(limit, "unknown");
-        assert_eq!(write_calls(&findings(&[program], "print32.json")), 1000);
+        assert_eq!(write_calls(&findings(&[program], "print32.json")), 100_000);
+        // Where it is listened to: its registers hold other arguments than ours.
+        let report = scratch("print32.json");
+        let words = ["trace", "--json", report.to_str().unwrap(), program];
+        let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &words, false);
+        assert_eq!(terminal.wait().code(), Some(0));
+        let found = json(&report);
+        let mut streams = found["streams"].as_array().unwrap().iter();
+        let is_standard = |stream: &Value| stream["descriptor"].as_i64().is_none_or(|at| at <= 2);
+        assert!(streams.all(is_standard), "{found:#}");
     } else {
         println!("skipped: no 32-bit programs are compiled here");
     }

@@ -424,7 +424,7 @@ impl Watched {
         else {
             return None;
         };
-        // The numbers and registers of other processors' calls are others.
+        // As for `listen`.
         WriteCall::with_number(number).filter(|_| !self.is_foreign)?;
         // Before its memory is read, and after that once more.
         let write_calls = thread.finished_writes();
@@ -451,6 +451,10 @@ impl Watched {
     /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and the place where it writes is known,
     /// else by samples in quick succession.
     pub(super) fn listen(&mut self, thread: i32, part: u64) {
+        // The numbers and registers of other processors' calls are others.
+        if self.is_foreign {
+            return;
+        }
         self.is_listened_to = true;
         let before = self.threads.get_mut(thread).and_then(Thread::sampled);
         if self.writes_at.is_none() {

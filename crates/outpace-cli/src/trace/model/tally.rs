@@ -76,6 +76,7 @@ impl CallTally {
 
     /// Counts the size of a write and whether it ended a line, without counting a call.
     pub(crate) fn sample(&mut self, size: u64, ends_line: Option<bool>, place: Place) {
+        let size = size.min(LARGEST);
         self.sizes.add(size);
         if self.exact_sizes.len() < DISTINCT_SIZES || self.exact_sizes.contains_key(&size) {
             *self.exact_sizes.entry(size).or_default() += 1;
@@ -167,6 +168,8 @@ impl CallTally {
     }
 }
 
+/// No call writes more, whatever it was asked for.
+const LARGEST: u64 = 0x7fff_f000;
 /// Fewer writes than this have no pattern.
 pub(crate) const FEWEST: u64 = 8;
 /// Smaller blocks look like messages.
@@ -182,7 +185,7 @@ const NEARLY_ALL: f64 = 0.95;
 /// append the message that did not fit, so that writes are a little larger than the buffer.
 fn customary(size: u64) -> u64 {
     let below = (size / 2 + 1).next_power_of_two();
-    [size.next_power_of_two(), below][usize::from(size - below <= below / 32)]
+    [size.next_power_of_two(), below][usize::from(size.abs_diff(below) <= below / 32)]
 }
 
 /// How a stream is buffered, as far as its system calls tell.
@@ -270,6 +273,15 @@ mod tests {
     fn writes_of_one_size_and_a_last_one_are_blocks_of_that_size() {
         let expected = Buffering::Block { capacity: 4096 };
         assert_eq!(of([4096, 4096, 4096, 17], Some(false)), expected);
+    }
+
+    #[test]
+    fn writes_of_any_size_that_a_program_may_ask_for_are_counted() {
+        assert_eq!(of([0; 40], None), Buffering::Small);
+        assert_eq!(
+            of([u64::MAX; 40], None),
+            Buffering::Block { capacity: LARGEST }
+        );
     }
 
     #[test]
