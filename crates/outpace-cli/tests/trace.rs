@@ -816,6 +816,8 @@ fn what_other_threads_write_after_the_first_one_has_ended_is_seen() {
         assert_eq!(streams.len(), 1, "{found:#}");
         assert_eq!(streams[0]["calls"], 40_000, "{found:#}");
         assert_eq!(streams[0]["target"]["kind"], "pipe", "{found:#}");
+        // It has slept as long.
+        assert!(found["wall_ns"].as_u64() >= Some(400_000_000), "{found:#}");
     }
 }
 

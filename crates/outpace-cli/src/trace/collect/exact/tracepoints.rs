@@ -272,7 +272,7 @@ struct Reader {
     inside: HashMap<i32, (u64, i64, [u64; 6])>,
     /// Whether a program has been started.
     started: bool,
-    /// The program's first thread, and when that ended.
+    /// The program's process, and when a thread of it ended last.
     root: i32,
     ended_ns: Option<u64>,
     /// The count of calls that have returned, writes and others.
@@ -325,7 +325,7 @@ impl Reader {
                     _ => {}
                 }
             }
-            Event::Ended if thread == self.root => self.ended_ns = Some(time_ns),
+            Event::Ended if process == self.root => self.ended_ns = Some(time_ns),
             Event::Ended => {}
             Event::Exit(number, result) => {
                 self.calls += 1;
@@ -444,7 +444,8 @@ fn watch(
     let now_ns = clock::now_ns();
     reader.drain(&mut rings, ledger, u64::MAX);
     // On a busy machine the end is noticed later.
-    let wall_ns = reader.ended_ns.unwrap_or(now_ns).saturating_sub(began_ns);
+    let ended_ns = reader.ended_ns.filter(|_| procfs::name(root).is_none());
+    let wall_ns = ended_ns.unwrap_or(now_ns).saturating_sub(began_ns);
     if let Some(tails) = &rings.tails {
         ledger.add_line_ends(|process, descriptor| tails.of(process, descriptor));
     }
