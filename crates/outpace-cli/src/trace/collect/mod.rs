@@ -80,12 +80,16 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     run.delayed_ns = run.delayed_ns.min(not_running_ns);
     if process.is_none() {
         let ours = getpid().as_raw_pid();
-        let mut left = procfs::children(ours, ours);
-        left.retain(|&child| Stat::of(child).is_some_and(|stat| !stat.is_over()));
-        run.notes.extend(left.into_iter().map(|child| {
-            let name = procfs::name(child).unwrap_or_default();
-            format!("process {child} ({name}), which the program left behind, goes on: `outpace trace -p {child}` watches it")
-        }));
+        run.notes
+            .extend(procfs::children(ours, ours).into_iter().map(|child| {
+                let name = procfs::name(child).unwrap_or_default();
+                let state = if Stat::of(child).is_some_and(Stat::is_over) {
+                    "has ended after it: its last writes may not be counted".to_owned()
+                } else {
+                    format!("goes on: `outpace trace -p {child}` watches it")
+                };
+                format!("process {child} ({name}), which the program left behind, {state}")
+            }));
     }
     match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
         None => {}
