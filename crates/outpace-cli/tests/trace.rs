@@ -847,7 +847,12 @@ fn a_signal_to_the_tracer_alone_is_passed_on() {
         for signal in ["INT", "QUIT", "TERM"] {
             let script =
                 format!("trap 'exit 3' {signal}; echo ready; while :; do sleep 0.01; done");
-            let mut tracer = outpace(&[exact, &["--", "sh", "-c", &script]].concat())
+            let tracer = outpace(&[exact, &["--", "sh", "-c", &script]].concat());
+            // Where this test runs in the background of a shell, SIGINT and SIGQUIT are ignored.
+            let mut tracer = Command::new("env")
+                .arg("--default-signal=INT,QUIT")
+                .arg(tracer.get_program())
+                .args(tracer.get_args())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::null())
                 .spawn()
