@@ -642,6 +642,27 @@ fn without_proc_everything_that_needs_it_says_so_at_once() {
 }
 
 #[test]
+fn without_a_null_device_pipes_are_what_they_are_elsewhere() {
+    let outpace = env!("CARGO_BIN_EXE_outpace");
+    let script = format!("mount -t tmpfs none /dev && exec {outpace} trace -- cat");
+    let mut tracer = Command::new("unshare");
+    let tracer = tracer.args(["-m", "sh", "-c", &script]);
+    let tracer = tracer.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut tracer) = tracer.stderr(Stdio::piped()).spawn() else {
+        return eprintln!("skipped: no unshare");
+    };
+    // It may have been refused, and be gone.
+    let _ = tracer.stdin.take().unwrap().write_all(b"a line\n");
+    let output = tracer.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    if said.contains("unshare") || said.contains("mount") {
+        return eprintln!("skipped: {said}");
+    }
+    assert!(output.status.success(), "{said}");
+    assert_eq!(output.stdout, b"a line\n", "{said}");
+}
+
+#[test]
 fn a_report_on_a_terminal_keeps_to_its_width() {
     let mut terminal = Terminal::start(
         env!("CARGO_BIN_EXE_outpace"),

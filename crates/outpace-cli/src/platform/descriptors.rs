@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 static WERE_CLOSED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
 /// Where those of them that are pipes are kept until `main`; -1: nowhere. From the first poll of a pipe on, each write to it wakes its
-/// reader, whoever writes: a program that we start takes up to a quarter longer.
+/// reader, whoever writes: a program that we start takes up to a quarter longer. In their place stands an eventfd(2): it is in no
+/// file system, and the runtime ends the process where it finds a closed descriptor and no null device.
 static KEPT: [AtomicI32; 3] = [const { AtomicI32::new(-1) }; 3];
 
 extern "C" fn look_at_descriptors() {
@@ -27,12 +28,16 @@ extern "C" fn look_at_descriptors() {
         was_closed.store(flags == -1, Ordering::Relaxed);
         // Tests have another `main`.
         if capacity != -1 && !cfg!(test) {
-            // SAFETY: no memory is involved.
-            let copy = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3) };
-            kept.store(copy, Ordering::Relaxed);
-            if copy != -1 {
-                // SAFETY: its copy is kept, and this process has one thread, which uses neither.
-                unsafe { libc::close(descriptor) };
+            // SAFETY: no memory is involved, and this process has one thread, which uses none of the descriptors.
+            unsafe {
+                let copy = libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 3);
+                let other = libc::eventfd(0, libc::EFD_CLOEXEC);
+                if copy != -1 && other != -1 && libc::dup2(other, descriptor) != -1 {
+                    kept.store(copy, Ordering::Relaxed);
+                } else {
+                    libc::close(copy);
+                }
+                libc::close(other);
             }
         }
     }
@@ -43,7 +48,7 @@ pub(crate) fn bring_pipes_back() {
     for (descriptor, kept) in (0..).zip(&KEPT) {
         let copy = kept.swap(-1, Ordering::Relaxed);
         if copy != -1 {
-            // SAFETY: `descriptor` is the null device, which the runtime opened in its place, and only we know the copy's number.
+            // SAFETY: `descriptor` is the eventfd in its place, and only we know the copy's number.
             unsafe {
                 libc::dup2(copy, descriptor);
                 libc::close(copy);
