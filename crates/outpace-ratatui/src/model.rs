@@ -11,6 +11,7 @@ mod symbols;
 pub use capabilities::{Capabilities, Repeat};
 pub use cell::{Attributes, Cell, Color, ColorKind, Style};
 pub(crate) use cell::{FULL_BLOCK, LOWER_HALF, UPPER_HALF, first_difference, same_cells};
+pub(crate) use screen::freed_rows;
 pub use screen::{Cursor, Screen};
 pub use stats::Stats;
 pub(crate) use symbols::{has_only_marks, is_narrow, is_placeholder, trusted_width};

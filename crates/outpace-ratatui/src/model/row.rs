@@ -5,6 +5,7 @@
 //! on their way. A row that is changed again has memory of its own in each from then on: copying it into new memory in each frame
 //! would take longer.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::cell::Cell;
@@ -51,6 +52,23 @@ impl Row {
         match &mut self.cells {
             Cells::Own(cells) => cells,
             Cells::Common(cells) => Arc::make_mut(cells).as_mut(),
+        }
+    }
+
+    /// Changes those of its cells for which `is_one` holds. A row without one stays in common with others.
+    pub(super) fn change_those(
+        &mut self,
+        columns: Range<usize>,
+        spare: &mut Spare,
+        is_one: impl Fn(Cell) -> bool,
+        mut change: impl FnMut(&mut Cell),
+    ) {
+        let some = self.cells()[columns.clone()]
+            .iter()
+            .any(|cell| is_one(*cell));
+        if some {
+            let cells = self.cells_mut(spare)[columns].iter_mut();
+            cells.filter(|cell| is_one(**cell)).for_each(&mut change);
         }
     }
 

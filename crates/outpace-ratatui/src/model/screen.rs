@@ -323,16 +323,14 @@ impl Screen {
 
     /// Makes interned symbols, which `old` explains, refer to this screen's own table.
     fn adopt(&mut self, old: &Symbols) {
+        let (columns, spare) = (0..usize::from(self.width), &mut self.spare);
         for row in &mut self.rows {
-            if !row.cells().iter().any(|cell| cell.is_interned()) {
-                continue;
-            }
-            for cell in row.cells_mut(&mut self.spare) {
+            row.change_those(columns.clone(), spare, Cell::is_interned, |cell| {
                 if let Some(text) = old.text(*cell) {
                     let id = Symbols::intern(&mut self.symbols, text);
                     cell.glyph = cell.glyph & !SYMBOL_MASK | id;
                 }
-            }
+            });
         }
     }
 
@@ -353,18 +351,16 @@ impl Screen {
             return false;
         }
         self.complete = false;
+        let (columns, spare) = (0..usize::from(self.width), &mut self.spare);
         for row in &mut self.rows {
-            if !row.cells().iter().any(|cell| cell.is_interned()) {
-                continue;
-            }
-            for cell in row.cells_mut(&mut self.spare) {
+            row.change_those(columns.clone(), spare, Cell::is_interned, |cell| {
                 if let Some(text) = old.text(*cell) {
                     match self.symbols.indices.get(text) {
                         Some(id) => cell.glyph = cell.glyph & !SYMBOL_MASK | INTERNED | id,
                         None => *cell = Cell::UNKNOWN,
                     }
                 }
-            }
+            });
         }
         true
     }
@@ -473,16 +469,9 @@ impl Screen {
         self.complete |= columns == (0..self.width) && rows == (0..self.height);
         let columns = usize::from(columns.start)..usize::from(columns.end);
         for row in &mut self.rows[usize::from(rows.start)..usize::from(rows.end)] {
-            if !row.cells()[columns.clone()]
-                .iter()
-                .any(|cell| cell.is_unknown())
-            {
-                continue;
-            }
-            let cells = row.cells_mut(&mut self.spare)[columns.clone()].iter_mut();
-            cells
-                .filter(|cell| cell.is_unknown())
-                .for_each(|cell| *cell = Cell::BLANK);
+            row.change_those(columns.clone(), &mut self.spare, Cell::is_unknown, |cell| {
+                *cell = Cell::BLANK;
+            });
         }
     }
 
@@ -559,16 +548,22 @@ impl Screen {
         if top >= bottom {
             return;
         }
+        let freed = freed_rows(top, bottom, by);
         let rows = &mut self.rows[usize::from(top)..usize::from(bottom)];
-        let distance = (by.unsigned_abs() as usize).min(rows.len());
-        let freed = if by > 0 {
-            rows.rotate_left(distance);
-            bottom - distance as u16..bottom
-        } else {
-            rows.rotate_right(distance);
-            top..top + distance as u16
-        };
+        match by > 0 {
+            true => rows.rotate_left(freed.len()),
+            false => rows.rotate_right(freed.len()),
+        }
         self.fill_rows(freed, blank);
+    }
+}
+
+/// The rows that come free when rows `top..bottom` move up (`by > 0`) or down (`by < 0`).
+pub(crate) fn freed_rows(top: u16, bottom: u16, by: i32) -> Range<u16> {
+    let distance = by.unsigned_abs().min((bottom - top).into()) as u16;
+    match by > 0 {
+        true => bottom - distance..bottom,
+        false => top..top + distance,
     }
 }
 

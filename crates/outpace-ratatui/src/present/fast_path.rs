@@ -67,8 +67,7 @@ impl FastPath {
     }
 
     /// Whether the terminal takes bytes. One that keeps up is not asked: if it has stalled meanwhile, it takes a part of the frame, or none.
-    /// But [`hold_back`](Self::hold_back) writes text that
-    /// the program has printed by a call that waits, where it is alone.
+    /// But where the program has no other threads, [`hold_back`](Self::hold_back) writes what the program has printed, by a call that waits.
     pub(super) fn is_ready(&self) -> bool {
         self.keeps_up && self.alone.is_none()
             || sys::wait_writable(&self.terminal, Some(Duration::ZERO)).unwrap_or(false)

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::sgr::color_price;
 use super::stamped::StampedTable;
 use super::touched::Touched;
-use crate::model::{Cell, Screen, Style, first_difference, is_narrow, same_cells};
+use crate::model::{Cell, Screen, Style, first_difference, freed_rows, is_narrow, same_cells};
 
 /// Moves rows `top..bottom` by so many rows, up if positive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,13 +20,17 @@ pub(crate) struct Scroll {
 }
 
 impl Scroll {
-    /// The rows that come free: behind the moved ones.
-    fn freed(self) -> Range<u16> {
-        let distance = (self.by.unsigned_abs() as u16).min(self.bottom - self.top);
-        match self.by > 0 {
-            true => self.bottom - distance..self.bottom,
-            false => self.top..self.top + distance,
+    /// Brings the rows that are so many below, or above, to these.
+    fn to(rows: Range<i32>, by: i32) -> Self {
+        Self {
+            top: rows.start.min(rows.start + by) as u16,
+            bottom: rows.end.max(rows.end + by) as u16,
+            by,
         }
+    }
+
+    fn freed(self) -> Range<u16> {
+        freed_rows(self.top, self.bottom, self.by)
     }
 }
 
@@ -327,11 +331,7 @@ impl Planner {
             if best.clone().filter(|y| changed(*y)).count() * 2 <= most {
                 continue;
             }
-            let scroll = Scroll {
-                top: best.start.min(best.start + by) as u16,
-                bottom: best.end.max(best.end + by) as u16,
-                by,
-            };
+            let scroll = Scroll::to(best, by);
             let mut rows = scroll.top..scroll.bottom;
             let freed = scroll.freed().map(|y| price_from_blank(wanted.row(y)));
             let least = SCROLL_PRICE + WORTHWHILE + freed.sum::<u32>();
@@ -406,11 +406,7 @@ impl Planner {
             }
         }
         let (start, end, gain) = best?;
-        let scroll = Scroll {
-            top: start.min(start + by) as u16,
-            bottom: end.max(end + by) as u16,
-            by,
-        };
+        let scroll = Scroll::to(start..end, by);
         let mut gain = gain - i64::from(SCROLL_PRICE);
         for y in scroll.freed() {
             let to = wanted.row(y);
