@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::shared::Shared;
 use super::{Failure, Output};
 use crate::model::{Screen, Stats};
-use crate::render::{Addition, Reflow, Symbols, TranscriptRenderer};
+use crate::render::{Addition, Glyphs, Reflow, TranscriptRenderer};
 use crate::sys::{self, Ending};
 
 /// A line that has not been extended for so long is printed: it may be complete.
@@ -294,7 +294,7 @@ impl Feed {
                     ) => line.append(&more),
                     (Addition::Extend(more), Some(last @ Addition::Line(_))) => {
                         if let Addition::Line(mut line) =
-                            std::mem::replace(last, Addition::Line(Symbols::default()))
+                            std::mem::replace(last, Addition::Line(Glyphs::default()))
                         {
                             line.append(&more);
                             *last = Addition::Open(line);

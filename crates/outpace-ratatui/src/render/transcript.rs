@@ -34,7 +34,7 @@ mod waiting;
 use cursor::Column;
 use last::{Last, after};
 use plain::Plain;
-pub(crate) use waiting::Symbols;
+pub(crate) use waiting::Glyphs;
 
 use super::encode::Encoder;
 use super::{BEGIN_SYNCHRONIZED, END_SYNCHRONIZED, HIDE_CURSOR, MAX_SYNCHRONIZED, SHOW_CURSOR};
@@ -84,11 +84,11 @@ pub enum Reflow {
 #[derive(Clone, Debug)]
 pub(crate) enum Addition {
     /// A line of its own.
-    Line(Symbols),
+    Line(Glyphs),
     /// The beginning of a line that may grow.
-    Open(Symbols),
+    Open(Glyphs),
     /// Continues the last line.
-    Extend(Symbols),
+    Extend(Glyphs),
 }
 
 /// Shorter frames are shown whole without synchronized output.
@@ -228,16 +228,16 @@ impl TranscriptRenderer {
         }
         for addition in additions {
             match addition {
-                Addition::Line(symbols) => {
-                    self.begin_line(&symbols.glyphs());
+                Addition::Line(glyphs) => {
+                    self.begin_line(&glyphs.each());
                     self.finish_line();
                     // Out of a single row it would leave into the scrollback, where it cannot be extended.
                     if rows > 1 {
                         self.move_to_anchor();
                     }
                 }
-                Addition::Open(symbols) => self.begin_line(&symbols.glyphs()),
-                Addition::Extend(symbols) => self.extend(&symbols.glyphs(), wanted.height()),
+                Addition::Open(glyphs) => self.begin_line(&glyphs.each()),
+                Addition::Extend(glyphs) => self.extend(&glyphs.each(), wanted.height()),
             }
         }
         let is_long = |last: &Last| last.is_open() && last.glyphs.len() > MOST_GLYPHS;

@@ -20,7 +20,7 @@ use super::options::Target;
 use super::probe::{self, LEAVE_LIMIT};
 use crate::model::{Cursor, Screen, Stats};
 use crate::present::{Feed, Output, fit};
-use crate::render::{Addition, Glyph, Reflow, Symbols, TranscriptRenderer};
+use crate::render::{Addition, Glyph, Glyphs, Reflow, TranscriptRenderer};
 use crate::sys;
 
 /// A transcript in the terminal's own scrollback, and a live region of a few rows below it: for chats, agents, build tools
@@ -270,11 +270,11 @@ impl Transcript {
             .map(|line| {
                 let glyphs = glyphs(line, style);
                 end = end_of(&glyphs);
-                Addition::Line(Symbols::from(&*glyphs))
+                Addition::Line(Glyphs::from(&*glyphs))
             })
             .collect();
         if lines.is_empty() {
-            lines.push(Addition::Line(Symbols::default()));
+            lines.push(Addition::Line(Glyphs::default()));
         }
         self.follow_size()?;
         self.end = end;
@@ -296,10 +296,10 @@ impl Transcript {
                     self.end.clear();
                 }
                 let glyphs = continued(&mut self.end, part, span.style);
-                let symbols = Symbols::from(&*glyphs);
+                let packed = Glyphs::from(&*glyphs);
                 match at {
-                    0 => Addition::Extend(symbols),
-                    _ => Addition::Open(symbols),
+                    0 => Addition::Extend(packed),
+                    _ => Addition::Open(packed),
                 }
             })
             .collect();

@@ -1,6 +1,6 @@
 //! A transcript that is written into a pipe or a file: its lines as text, without a live region.
 
-use super::{Addition, Symbols};
+use super::{Addition, Glyphs};
 
 /// The state of the text so far.
 #[derive(Debug, Default)]
@@ -15,11 +15,11 @@ impl Plain {
     pub(super) fn render(&mut self, additions: &[Addition], out: &mut Vec<u8>) {
         for addition in additions {
             match addition {
-                Addition::Line(symbols) | Addition::Open(symbols) => {
+                Addition::Line(glyphs) | Addition::Open(glyphs) => {
                     self.end_line(out);
-                    self.print(symbols, out);
+                    self.print(glyphs, out);
                 }
-                Addition::Extend(symbols) => self.print(symbols, out),
+                Addition::Extend(glyphs) => self.print(glyphs, out),
             }
             self.is_whole = matches!(addition, Addition::Line(_));
         }
@@ -30,8 +30,8 @@ impl Plain {
         self.in_line && self.is_whole
     }
 
-    fn print(&mut self, symbols: &Symbols, out: &mut Vec<u8>) {
-        out.extend_from_slice(symbols.text().as_bytes());
+    fn print(&mut self, glyphs: &Glyphs, out: &mut Vec<u8>) {
+        out.extend_from_slice(glyphs.text().as_bytes());
         self.in_line = true;
     }
 

@@ -3,17 +3,17 @@
 use super::Glyph;
 use crate::model::Style;
 
-/// Symbols: their texts one behind the other, and of those alike in all else their number.
+/// Glyphs: their texts one behind the other, and of those alike in all else their number.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Symbols {
+pub(crate) struct Glyphs {
     text: String,
     runs: Vec<Run>,
 }
 
-/// Symbols that follow one another.
+/// Glyphs that follow one another.
 #[derive(Clone, Debug)]
 struct Run {
-    symbols: u32,
+    count: u32,
     /// The bytes of each.
     bytes: u32,
     columns: u16,
@@ -21,7 +21,7 @@ struct Run {
     style: Style,
 }
 
-impl Symbols {
+impl Glyphs {
     pub(crate) fn append(&mut self, more: &Self) {
         self.text.push_str(&more.text);
         self.runs.extend_from_slice(&more.runs);
@@ -31,11 +31,11 @@ impl Symbols {
         &self.text
     }
 
-    pub(super) fn glyphs(&self) -> Vec<Glyph> {
+    pub(super) fn each(&self) -> Vec<Glyph> {
         let mut rest = &*self.text;
         let mut glyphs = Vec::new();
         for run in &self.runs {
-            for _ in 0..run.symbols {
+            for _ in 0..run.count {
                 let (text, behind) = rest.split_at(run.bytes as usize);
                 rest = behind;
                 glyphs.push(Glyph {
@@ -50,7 +50,7 @@ impl Symbols {
     }
 }
 
-impl From<&[Glyph]> for Symbols {
+impl From<&[Glyph]> for Glyphs {
     fn from(glyphs: &[Glyph]) -> Self {
         let mut runs: Vec<Run> = Vec::new();
         for glyph in glyphs {
@@ -62,9 +62,9 @@ impl From<&[Glyph]> for Symbols {
                     && run.style == glyph.style
             };
             match runs.last_mut().filter(is_alike) {
-                Some(run) => run.symbols += 1,
+                Some(run) => run.count += 1,
                 None => runs.push(Run {
-                    symbols: 1,
+                    count: 1,
                     bytes,
                     columns: glyph.columns,
                     joins: glyph.joins,
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn symbols_are_what_they_were_before_they_waited() {
+    fn glyphs_are_what_they_were_before_they_waited() {
         let red = Style {
             fg: Color::indexed(1),
             ..Style::default()
@@ -104,17 +104,17 @@ mod tests {
             glyphs("ab日本e\u{301}x", red),
             glyphs("日é ", Style::default()),
         );
-        let mut symbols = Symbols::from(&*one);
-        symbols.append(&Symbols::from(&*other));
-        assert_eq!(symbols.glyphs(), [one, other].concat());
-        assert_eq!(symbols.text(), "ab日本e\u{301}x日é ");
-        assert!(Symbols::default().glyphs().is_empty());
+        let mut packed = Glyphs::from(&*one);
+        packed.append(&Glyphs::from(&*other));
+        assert_eq!(packed.each(), [one, other].concat());
+        assert_eq!(packed.text(), "ab日本e\u{301}x日é ");
+        assert!(Glyphs::default().each().is_empty());
     }
 
     #[test]
     fn a_line_that_waits_takes_little_more_than_its_text() {
-        let symbols = Symbols::from(&*glyphs(&"x".repeat(72), Style::default()));
-        let memory = symbols.text.capacity() + symbols.runs.capacity() * size_of::<Run>();
+        let packed = Glyphs::from(&*glyphs(&"x".repeat(72), Style::default()));
+        let memory = packed.text.capacity() + packed.runs.capacity() * size_of::<Run>();
         assert!(memory <= 72 + 40, "{memory}");
     }
 }
