@@ -32,7 +32,7 @@ use crate::sys;
 /// changed cells are written.
 ///
 /// A transcript never erases the scrollback, never uses the alternate screen, and never waits for the terminal: a thread of its own
-/// writes. A slow terminal shows fewer live regions, and every line: those that wait for it take memory, some 200 bytes and their text each.
+/// writes. A slow terminal shows fewer live regions, and every line: those that wait for it take memory, some 250 bytes and their text each.
 ///
 /// A token costs its own bytes and 7 to 15 more (2 in tmux), and its line is printed once more when it is finished (not in tmux). The live
 /// region then goes down a row: it is moved in alacritty, wezterm and kitty where `TERM` names them, and in xterm where `COLORTERM` is not set; in
