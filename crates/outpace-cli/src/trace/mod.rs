@@ -50,11 +50,10 @@ pub(crate) struct Trace {
     /// See every write call: counts, sizes, durations, and the call stacks that lead to them
     ///
     /// Through the kernel's tracepoints where this user may use them (one to two microseconds a
-    /// call), else through ptrace with a seccomp filter that stops the program at the write family
-    /// only (tens of microseconds a call; setuid programs run without their privileges). With -p and
-    /// ptrace it stops at every system call. There is no verdict where seeing a write takes about as
-    /// long as the write, as under ptrace. Writes through io_uring are not seen. Call stacks are
-    /// sampled where perf is installed and allowed.
+    /// call), else through ptrace, which stops the program at every system call (tens of microseconds
+    /// each; setuid programs run without their privileges). There is no verdict where seeing a write
+    /// takes about as long as the write, as under ptrace. Writes through io_uring are not seen. Call
+    /// stacks are sampled where perf is installed and allowed.
     #[arg(long)]
     exact: bool,
 

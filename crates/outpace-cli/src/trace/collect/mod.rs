@@ -124,7 +124,7 @@ fn lightly(
             seen
         }
         Subject::Program(command) => {
-            let (root, began_ns) = gate::start(command, None, |root, gate| {
+            let (root, began_ns) = gate::start(command, |root, gate| {
                 ready(root);
                 // A short program may end before we run again.
                 let began_ns = clock::now_ns();

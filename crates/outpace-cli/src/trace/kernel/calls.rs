@@ -1,5 +1,4 @@
-//! The system calls that write to a descriptor: one table, which the sampler, the seccomp filter and
-//! the tracepoint filter all read.
+//! The system calls that write to a descriptor: one table, which all mechanisms read.
 
 /// Where a call keeps the bytes it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

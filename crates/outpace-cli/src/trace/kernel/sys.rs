@@ -1,5 +1,4 @@
-//! The system calls behind `--exact` that have no safe wrapper: `ptrace`, the seccomp filter, `bpf`, and two ioctls of perf
-//! events.
+//! The system calls behind `--exact` that have no safe wrapper: `ptrace`, `bpf`, and ioctls of perf events.
 #![allow(unsafe_code)]
 
 use perf_event::Counter;
@@ -96,7 +95,7 @@ pub(in crate::trace) const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 
 /// Where a thread is stopped with respect to a system call.
 pub(in crate::trace) enum AtCall {
-    /// At its entry, by the filter or by itself.
+    /// At its entry.
     Entry { number: i64, arguments: [u64; 6] },
     /// At its exit.
     Exit { result: i64 },
@@ -115,13 +114,11 @@ struct CallInfo {
     /// The call's number, or at its exit its result.
     number: u64,
     arguments: [u64; 6],
-    filter_data: u32,
 }
 
 const PTRACE_GET_SYSCALL_INFO: u32 = 0x420e;
 const PTRACE_SYSCALL_INFO_ENTRY: u8 = 1;
 const PTRACE_SYSCALL_INFO_EXIT: u8 = 2;
-const PTRACE_SYSCALL_INFO_SECCOMP: u8 = 3;
 
 /// Where a thread is stopped, by `PTRACE_GET_SYSCALL_INFO`.
 pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
@@ -130,9 +127,7 @@ pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
     ptrace(PTRACE_GET_SYSCALL_INFO, thread, size_of_val(&info), info_at)?;
     let (number, arguments) = (info.number as i64, info.arguments);
     Ok(match info.op {
-        PTRACE_SYSCALL_INFO_ENTRY | PTRACE_SYSCALL_INFO_SECCOMP => {
-            AtCall::Entry { number, arguments }
-        }
+        PTRACE_SYSCALL_INFO_ENTRY => AtCall::Entry { number, arguments },
         PTRACE_SYSCALL_INFO_EXIT => AtCall::Exit { result: number },
         _ => AtCall::No,
     })
@@ -140,14 +135,9 @@ pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
 
 // ---- starting the child ------------------------------------------------------------------------
 
-/// Makes the child announce itself on the socket `inside` and wait there for a byte before it becomes the program; then, with a filter,
-/// install that. The end of this process ends the wait: the child closes its copy of `outside`, the other end.
-pub(in crate::trace) fn hold_at_gate(
-    command: &mut Command,
-    inside: OwnedFd,
-    outside: RawFd,
-    filter: Option<Vec<libc::sock_filter>>,
-) {
+/// Makes the child announce itself on the socket `inside` and wait there for a byte before it becomes the program. The end of this
+/// process ends the wait: the child closes its copy of `outside`, the other end.
+pub(in crate::trace) fn hold_at_gate(command: &mut Command, inside: OwnedFd, outside: RawFd) {
     let announce_and_wait = move || {
         let process = std::process::id().to_ne_bytes();
         let mut byte = 0_u8;
@@ -162,28 +152,10 @@ pub(in crate::trace) fn hold_at_gate(
         if !waited {
             return Err(io::Error::from_raw_os_error(libc::ECANCELED));
         }
-        filter.as_deref().map_or(Ok(()), install_filter)
+        Ok(())
     };
     // SAFETY: the closure allocates nothing and calls async-signal-safe functions only.
     unsafe { command.pre_exec(announce_and_wait) };
-}
-
-/// Installs a seccomp filter in this process.
-fn install_filter(filter: &[libc::sock_filter]) -> io::Result<()> {
-    let program = libc::sock_fprog {
-        len: filter.len() as u16,
-        filter: filter.as_ptr().cast_mut(),
-    };
-    let (option, mode) = (libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER);
-    // SAFETY: the program outlives the call, and the kernel copies and checks it.
-    let install = || check(unsafe { libc::prctl(option, mode, &raw const program) }.into());
-    if install().is_err() {
-        // Without privileges a filter demands that no later exec gains any.
-        // SAFETY: no memory is involved.
-        check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }.into())?;
-        install()?;
-    }
-    Ok(())
 }
 
 // ---- perf events -------------------------------------------------------------------------------

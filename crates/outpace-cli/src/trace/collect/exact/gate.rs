@@ -20,11 +20,10 @@ impl Gate {
 /// start itself runs on another thread, because it ends only when the program has been let through.
 pub(in crate::trace) fn start<T>(
     mut command: Command,
-    filter: Option<Vec<libc::sock_filter>>,
     watch: impl FnOnce(i32, Gate) -> io::Result<T>,
 ) -> io::Result<T> {
     let (mut outside, inside) = UnixStream::pair()?;
-    sys::hold_at_gate(&mut command, inside.into(), outside.as_raw_fd(), filter);
+    sys::hold_at_gate(&mut command, inside.into(), outside.as_raw_fd());
     std::thread::scope(|scope| {
         let starting = scope.spawn(move || command.spawn());
         let mut process = [0; 4];

@@ -1,7 +1,7 @@
-//! Finished write calls, summed by program and stream.
+//! The calls that threads make, and the finished writes among them, summed by program and stream.
 
 use crate::platform::procfs;
-use crate::trace::kernel::calls::Call;
+use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
 use crate::trace::model::findings::{Descriptors, Stream, Unseen};
 use crate::trace::model::language::Language;
 use crate::trace::model::target::{Kind, Target};
@@ -35,10 +35,33 @@ pub(crate) struct LedgerEntry {
 
 type StreamKey = (Rc<str>, i32, (u64, u64));
 
+/// A call that only older programs make.
+#[cfg(target_arch = "x86_64")]
+const OLDER: libc::c_long = libc::SYS_dup2;
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER: libc::c_long = libc::SYS_dup3;
+/// Calls that give a descriptor another number: their result.
+const COPYING: [libc::c_long; 4] = [libc::SYS_dup, libc::SYS_dup3, OLDER, libc::SYS_fcntl];
+/// Calls that close descriptors, and another way to write.
+const OTHERS: [libc::c_long; 3] = [
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_io_uring_setup,
+];
+
+/// A call that a thread has entered: its number and arguments, and what it writes, if it does.
+struct Entered {
+    number: i64,
+    arguments: [u64; 6],
+    write: Option<Call>,
+}
+
 /// All write calls so far.
 #[derive(Default)]
 pub(crate) struct Ledger {
     processes: HashMap<i32, TracedProcess>,
+    /// By thread.
+    inside: HashMap<i32, Entered>,
     /// By program, descriptor and destination.
     entries: BTreeMap<StreamKey, LedgerEntry>,
     /// Each call, for a profile.
@@ -48,6 +71,12 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
+    /// The numbers of the calls that it wants to know of.
+    pub(crate) fn wanted() -> impl Iterator<Item = i64> {
+        let writes = WRITE_FAMILY.iter().map(|call| call.number);
+        writes.chain(COPYING).chain(OTHERS)
+    }
+
     fn process(&mut self, process: i32) -> &mut TracedProcess {
         let unseen = &mut self.unseen;
         self.processes.entry(process).or_insert_with(|| {
@@ -80,6 +109,7 @@ impl Ledger {
     /// A process runs another program now.
     pub(crate) fn executed(&mut self, process: i32, name: &str) {
         let before = self.processes.remove(&process).unwrap_or_default();
+        self.inside.remove(&process);
         let now = self.process(process);
         // By now it may have opened others; those above 2 may have been closed by the exec.
         now.descriptors = before.descriptors;
@@ -101,20 +131,59 @@ impl Ledger {
         }
     }
 
-    /// Forgets the destination of a descriptor if it has changed.
-    pub(crate) fn verify(&mut self, process: i32, descriptor: i32) {
-        let Some(known) = self.processes.get_mut(&process) else {
+    /// A thread of a process enters a call.
+    pub(crate) fn entered(
+        &mut self,
+        (process, thread): (i32, i32),
+        number: i64,
+        arguments: [u64; 6],
+        write: Option<Call>,
+    ) {
+        let [first, last, ..] = arguments.map(|argument| argument as u32);
+        match number {
+            libc::SYS_close => self.closed(process, first..=first),
+            libc::SYS_close_range => self.closed(process, first..=last),
+            _ => {}
+        }
+        let entered = Entered {
+            number,
+            arguments,
+            write,
+        };
+        self.inside.insert(thread, entered);
+    }
+
+    /// It leaves the call, which is the one with this number, if that is known: records may be lost.
+    pub(crate) fn left(
+        &mut self,
+        (process, thread): (i32, i32),
+        number: Option<i64>,
+        now_ns: u64,
+        result: i64,
+    ) {
+        let entered = self.inside.remove(&thread);
+        let Some(Entered {
+            number,
+            arguments,
+            write,
+        }) = entered.filter(|entered| number.is_none_or(|number| number == entered.number))
+        else {
             return;
         };
-        if let Some(target) = known.descriptors.get(&descriptor)
-            && Target::identity_of(process, descriptor).is_some_and(|now| now != target.identity)
+        if let Some(write) = write {
+            self.add(&write.returned(now_ns, result));
+        } else if number == libc::SYS_io_uring_setup {
+            self.unseen = Some(Unseen::Ring);
+        } else if COPYING.contains(&number)
+            && result >= 0
+            && (number != libc::SYS_fcntl || is_copy(arguments[1]))
         {
-            known.descriptors.remove(&descriptor);
+            self.duplicated(process, arguments[0] as i32, result as i32);
         }
     }
 
     /// A process closed these descriptors.
-    pub(crate) fn closed(&mut self, process: i32, descriptors: RangeInclusive<u32>) {
+    fn closed(&mut self, process: i32, descriptors: RangeInclusive<u32>) {
         if let Some(process) = self.processes.get_mut(&process) {
             let known = &mut process.descriptors;
             known.retain(|&descriptor, _| !descriptors.contains(&(descriptor as u32)));
@@ -122,7 +191,7 @@ impl Ledger {
     }
 
     /// A process made `copy` another name of `descriptor`.
-    pub(crate) fn duplicated(&mut self, process: i32, descriptor: i32, copy: i32) {
+    fn duplicated(&mut self, process: i32, descriptor: i32, copy: i32) {
         let target = self.target(process, descriptor);
         self.process(process).descriptors.insert(copy, target);
     }
@@ -212,6 +281,11 @@ impl Ledger {
         }
         (self.entries.into_values().collect(), self.timeline)
     }
+}
+
+/// Whether this command of fcntl(2) copies a descriptor.
+fn is_copy(command: u64) -> bool {
+    [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&(command as i32))
 }
 
 fn file_name(path: &Path) -> Rc<str> {

@@ -1,8 +1,7 @@
 //! `--exact`: every write call of the program and its descendants.
 //!
 //! Two mechanisms, the cheaper first: the kernel's system call tracepoints, read through
-//! `perf_event_open(2)`; and `ptrace(2)` with a seccomp filter that stops the program at the calls of
-//! the write family only. Both hand finished calls to a [`Ledger`].
+//! `perf_event_open(2)`; and `ptrace(2)`, which stops the program at every call. Both hand calls to a [`Ledger`].
 
 pub(in crate::trace) mod gate;
 mod ledger;

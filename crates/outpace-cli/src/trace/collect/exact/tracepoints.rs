@@ -8,20 +8,18 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
 use crate::platform::procfs;
-use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
+use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::sys;
-use crate::trace::model::findings::{Mode, Recording, Unseen};
+use crate::trace::model::findings::{Mode, Recording};
 use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler, data};
 use perf_event_open_sys::bindings::PERF_RECORD_MISC_COMM_EXEC as COMM_EXEC;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use std::collections::HashMap;
 use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::process::Command;
 
@@ -41,31 +39,18 @@ const PATIENCE: Timespec = Timespec {
     tv_nsec: 20_000_000,
 };
 
-/// A call that only older programs make.
-#[cfg(target_arch = "x86_64")]
-const OLDER: libc::c_long = libc::SYS_dup2;
-#[cfg(not(target_arch = "x86_64"))]
-const OLDER: libc::c_long = libc::SYS_dup3;
-/// Calls that give a descriptor another number: their result.
-const COPYING: [libc::c_long; 4] = [libc::SYS_dup, libc::SYS_dup3, OLDER, libc::SYS_fcntl];
-/// Calls that close descriptors, and another way to write.
-const OTHERS: [libc::c_long; 3] = [
-    libc::SYS_close,
-    libc::SYS_close_range,
-    libc::SYS_io_uring_setup,
-];
-
 impl Points {
     /// Finds the tracepoints and tries one on this very thread.
     pub(crate) fn find() -> io::Result<Self> {
-        let points = Self::read("/sys/kernel/tracing").or_else(|_| {
-            // Without mounting it anywhere (Linux 5.2, privileges).
-            let tracefs = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
-            fsconfig_create(&tracefs)?;
-            let close = FsMountFlags::FSMOUNT_CLOEXEC;
-            let detached = fsmount(&tracefs, close, MountAttrFlags::empty())?;
-            Self::read(&format!("/proc/self/fd/{}", detached.as_raw_fd()))
-        })?;
+        let id = |name: &str| {
+            let place = "/sys/kernel/tracing/events/raw_syscalls";
+            let text = fs::read_to_string(format!("{place}/{name}/id"))?;
+            text.trim().parse().map_err(io::Error::other)
+        };
+        let points = Self {
+            enter: id("sys_enter")?,
+            exit: id("sys_exit")?,
+        };
         aside(points.enter_alone()?);
         Ok(points)
     }
@@ -73,17 +58,6 @@ impl Points {
     /// Opens the one at the entry of a call for this thread alone, without records.
     pub(super) fn enter_alone(&self) -> io::Result<Counter> {
         event(self.enter).build()
-    }
-
-    fn read(tracefs: &str) -> io::Result<Self> {
-        let id = |name: &str| {
-            let text = fs::read_to_string(format!("{tracefs}/events/raw_syscalls/{name}/id"))?;
-            text.trim().parse().map_err(io::Error::other)
-        };
-        Ok(Self {
-            enter: id("sys_enter")?,
-            exit: id("sys_exit")?,
-        })
     }
 }
 
@@ -115,9 +89,9 @@ struct Rings {
 
 impl Rings {
     fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
-        let numbers = WRITE_FAMILY.iter().map(|call| call.number);
-        let numbers = numbers.chain(COPYING).chain(OTHERS);
-        let wanted: Vec<String> = numbers.map(|number| format!("id=={number}")).collect();
+        let wanted: Vec<String> = Ledger::wanted()
+            .map(|number| format!("id=={number}"))
+            .collect();
         let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
         let mut rings = Self {
             points,
@@ -268,8 +242,6 @@ impl Record {
 #[derive(Default)]
 struct Reader {
     records: Vec<Record>,
-    /// Calls that have begun, by thread: when, the number, the arguments.
-    inside: HashMap<i32, (u64, i64, [u64; 6])>,
     /// Whether a program has been started.
     started: bool,
     /// The program's process, and when a thread of it ended last.
@@ -317,42 +289,17 @@ impl Reader {
             Event::Lost(records) => self.lost += records,
             Event::Mapped(file) => ledger.mapped(process, Path::new(&file)),
             Event::Enter(number, arguments) => {
-                self.inside.insert(thread, (time_ns, number, arguments));
-                let [first, last, ..] = arguments.map(|argument| argument as u32);
-                match number {
-                    libc::SYS_close => ledger.closed(process, first..=first),
-                    libc::SYS_close_range => ledger.closed(process, first..=last),
-                    _ => {}
-                }
+                let write = Call::begun((process, thread), time_ns, number, &arguments);
+                ledger.entered((process, thread), number, arguments, write);
             }
             Event::Ended if process == self.root => self.ended_ns = Some(time_ns),
             Event::Ended => {}
             Event::Exit(number, result) => {
                 self.calls += 1;
-                let entered = self.inside.remove(&thread);
-                let entered = entered.filter(|entered| entered.1 == number);
-                let Some((began_ns, _, arguments)) = entered else {
-                    return;
-                };
-                let call = Call::begun((process, thread), began_ns, number, &arguments);
-                if let Some(call) = call {
-                    ledger.add(&call.returned(time_ns, result));
-                } else if number == libc::SYS_io_uring_setup {
-                    ledger.unseen = Some(Unseen::Ring);
-                } else if COPYING.contains(&number)
-                    && result >= 0
-                    && (number != libc::SYS_fcntl || is_copy(arguments[1]))
-                {
-                    ledger.duplicated(process, arguments[0] as i32, result as i32);
-                }
+                ledger.left((process, thread), Some(number), time_ns, result);
             }
         }
     }
-}
-
-/// Whether this command of fcntl(2) copies a descriptor.
-fn is_copy(command: u64) -> bool {
-    [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&(command as i32))
 }
 
 /// Runs a command and watches it and its descendants until it has ended.
@@ -362,7 +309,7 @@ pub(crate) fn run(
     ledger: &mut Ledger,
     ready: &mut dyn FnMut(i32),
 ) -> io::Result<Recording> {
-    gate::start(command, None, |root, gate: Gate| {
+    gate::start(command, |root, gate: Gate| {
         let rings = Rings::open(points, &[root], true)?;
         ready(root);
         ledger.look_at(root);
