@@ -54,6 +54,13 @@ impl Cost {
         let (least, most) = (size + lines * self.line_bytes.0, size + self.line_bytes.1);
         (least / (least + self.bytes.1), most / (most + self.bytes.0))
     }
+
+    /// The likely part of that time that goes with the number of the writes, and not with their bytes.
+    fn of_calls(&self, stream: &Stream) -> f64 {
+        let size = stream.bytes as f64 / stream.calls.max(1) as f64;
+        let [least, most] = [self.bytes.1, self.bytes.0].map(|bytes| size / (size + bytes));
+        1.0 - least.midpoint(most)
+    }
 }
 
 /// The kernel's clock tick, by which it splits processor time, and the unit in which it tells the parts.
@@ -136,9 +143,9 @@ const JOINING: f64 = 0.3;
 
 /// The time saved when the program follows the advice for its language.
 pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
-    let kind = stream.target.kind;
+    let cost = Cost::of(stream.target.kind);
     let (all, own) = (stream.in_kernel_ns, stream.own_ns);
-    let (least_left, most_left) = Cost::of(kind).left(stream);
+    let (least_left, most_left) = cost.left(stream);
     let left = [most_left, least_left.midpoint(most_left), least_left];
     let in_kernel = all.times(left.map(|left| 1.0 - left));
     if !stream.could_be_larger() {
@@ -150,23 +157,25 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
             ..Interval::default()
         };
     }
+    let of_calls = cost.of_calls(stream);
+    let calls_ns = of_calls * all.likely;
     let least = stream.language.least_around_calls();
     let of_own = [1.0, JOINING][usize::from(least < 0.0)];
-    let least_ns = (least * all.likely).min(least * of_own * own.low);
-    let usual_ns = (AROUND * all.likely).min(OF_OWN * own.high);
+    let least_ns = (least * calls_ns).min(least * of_own * own.low);
+    let usual_ns = (AROUND * calls_ns).min(OF_OWN * own.high);
     let most_ns = match stream.buffering {
         // Making pieces of lines and handing each on may be all that the program does.
         Buffering::Unbuffered => own.high,
         _ => COLD * own.likely,
     };
-    let most_ns = most_ns.min(COLDEST * all.likely).max(usual_ns);
+    let most_ns = most_ns.min(COLDEST * calls_ns).max(usual_ns);
     let around = Interval::of([least_ns, least_ns.midpoint(usual_ns), most_ns]);
     // Larger writes may be synced more rarely, or as often.
     let syncing_ns = stream.syncing_ns as f64;
     in_kernel.independent(around)
         + Interval::between(stream.reading_ns, stream.reading_ns)
         // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
-        + Interval::between(0.0, stream.waiting_ns as f64)
+        + Interval::between(0.0, of_calls * stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns])
 }
 
@@ -297,6 +306,32 @@ mod tests {
         let saved = saved_by_blocks(&blocks);
         assert_eq!((saved.low, saved.likely), (0.0, 0.0));
         assert!(saved.high <= 1.6 * blocks.in_kernel_ns.high, "{saved:?}");
+    }
+
+    #[test]
+    fn writes_that_no_buffer_is_as_small_as_save_the_part_that_is_not_their_bytes() {
+        let rows = |kind, waiting_ns| {
+            let stream = Stream {
+                bytes: 3_000 * CALLS as u64,
+                buffering: Buffering::Large,
+                waiting_ns,
+                target: Target {
+                    kind,
+                    ..Target::default()
+                },
+                ..lines(Language::C, 3_000.0, 6_000.0)
+            };
+            saved_by_blocks(&stream)
+        };
+        let per_call = |saved: Interval| (saved.low / CALLS, saved.high / CALLS);
+        let (low, high) = per_call(rows(Kind::Pipe, 0));
+        assert!(low > 500.0 && high < 5_000.0, "{low} to {high}");
+        let waiting_ns = 10_000 * CALLS as u64;
+        let (_, high) = per_call(rows(Kind::Terminal, waiting_ns));
+        assert!(
+            high < 5_000.0,
+            "a terminal takes its time for the bytes: {high}"
+        );
     }
 
     #[test]

@@ -122,8 +122,8 @@ impl Stream {
             Buffering::Unknown | Buffering::TooFew => {
                 self.is_small() && self.descriptors != Descriptors::Any
             }
-            Buffering::Large => self.is_small(),
-            Buffering::Block { capacity } => capacity <= LEAST_MEAN_OF_BLOCKS,
+            Buffering::Large => self.mean_size() < LEAST_BUFFER,
+            Buffering::Block { capacity } => capacity < LEAST_BUFFER,
             other => other.is_fine_grained(),
         }
     }
@@ -149,9 +149,10 @@ impl Stream {
     }
 }
 
-/// Shorter writes, on average, are messages rather than blocks, and blocks of this size are small (musl's: 1024 bytes and the
-/// message that did not fit).
+/// Shorter writes, on average, are messages rather than blocks.
 const LEAST_MEAN_OF_BLOCKS: u64 = 1152;
+/// Languages' own buffers hold at least as much, but for musl's. Smaller ones could be larger.
+const LEAST_BUFFER: u64 = 4096;
 /// No message is counted as shorter than this.
 const SHORT_MESSAGE: u64 = 16;
 
