@@ -978,6 +978,20 @@ fn a_program_whose_file_is_deleted_is_one_program_still() {
 }
 
 #[test]
+fn a_program_that_renames_itself_is_one_program_still() {
+    let text_of_it = "#include <sys/prctl.h>\n#include <unistd.h>\n\
+        static void say(void) { for (int n = 0; n < 20000; n++) if (write(1, \"a line\\n\", 7) != 7) _exit(1); }\n\
+        int main(void) { say(); prctl(PR_SET_NAME, \"another\"); usleep(300000); say(); return 0; }\n";
+    let Some(program) = compiled("renamed", &[], text_of_it) else {
+        return;
+    };
+    let found = findings(&[&program], "renamed.json");
+    let streams = found["streams"].as_array().unwrap();
+    assert_eq!(streams.len(), 1, "{found:#}");
+    assert_eq!(streams[0]["calls"], 40_000, "{found:#}");
+}
+
+#[test]
 fn copies_of_a_descriptor_are_followed_by_every_call_that_makes_them() {
     // As tcsh does for each command.
     let text_of_it = "#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(void) {\n\

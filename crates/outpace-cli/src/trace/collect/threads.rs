@@ -17,44 +17,44 @@ const MOST_THREADS: usize = 64;
 /// without privileges where `perf_event_paranoid` is 2 or less).
 const SAMPLE_NS: u64 = 1_000_000;
 /// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine. Where turns are shorter than
-/// this, one part in `PART` of the time is sampled, `PART` times as often, and stands for all.
+/// this, its clock ticks tell enough.
 const SHORT_TURN_NS: u64 = 50_000;
 const FEWEST_TURNS: u64 = 20;
-const PART: u64 = 10;
-/// How long such a part lasts, at least and at most.
-const LEAST_PART_NS: u64 = 1_000_000;
-const LONGEST_PART_NS: u64 = 4_000_000;
 /// Has room for the samples between two searches, and more.
 const RING: usize = 16 << 10;
 
 /// Samples of the processor time of a thread: a record of 8 bytes for each that finds it in its program, none for those in the kernel.
 struct Samples {
     ring: Sampler,
-    period_ns: u64,
     in_program: u64,
+    /// The thread's time before these.
+    before_ns: u64,
 }
 
 impl Samples {
-    fn each(period_ns: u64, thread: i32) -> io::Result<Self> {
+    fn of(thread: i32, before_ns: u64) -> io::Result<Self> {
         let mut event = Builder::new(Software::TASK_CLOCK);
-        event.observe_pid(thread).any_cpu().sample_period(period_ns);
+        event.observe_pid(thread).any_cpu().sample_period(SAMPLE_NS);
         let mut ring = event.build()?.sampled(RING)?;
         ring.as_counter_mut().enable()?;
         Ok(Self {
             ring,
-            period_ns,
             in_program: 0,
+            before_ns,
         })
     }
 
-    /// The thread's time from then to this moment, or to its end, and the sampled parts.
+    /// The thread's time to this moment, or to its end, and the sampled parts.
     fn processor(&mut self) -> io::Result<Processor> {
         while self.ring.next_record().is_some() {
             self.in_program += 1;
         }
         let sampled_ns = self.ring.as_counter_mut().read()?;
-        let user_ns = sampled_ns.min(self.in_program * self.period_ns);
-        Ok(Processor::of(user_ns, sampled_ns - user_ns))
+        let user_ns = sampled_ns.min(self.in_program * SAMPLE_NS);
+        Ok(Processor {
+            total_ns: self.before_ns + sampled_ns,
+            ..Processor::of(user_ns, sampled_ns - user_ns)
+        })
     }
 }
 
@@ -74,13 +74,13 @@ pub(super) struct Thread {
     stat: File,
     /// Not every kernel has it.
     call: Option<File>,
-    id: i32,
-    /// Until it has ended, or only parts of its time are sampled.
+    /// Until it has ended, or the kernel's clock ticks tell enough.
     samples: Option<Samples>,
-    /// The time before these, with its sampled parts.
-    parts: Processor,
     is_sampled: bool,
-    /// What of this it took while it was slowed down.
+    /// Its time by the last of these, and what its files showed then, which has its parts by clock ticks.
+    sampled: Processor,
+    ticks: Processor,
+    /// The time that it took while it was slowed down.
     slowed: Processor,
     /// Before it was watched, perhaps as another program; and when last read.
     before: Reading,
@@ -95,19 +95,16 @@ impl Thread {
         let open = |file: &str| File::open(format!("/proc/{process}/task/{thread}/{file}")).ok();
         let schedule = open("schedstat")?;
         let total_ns = clock::schedule_in(&read_again(&schedule).ok()?)?.0;
-        let samples = Samples::each(SAMPLE_NS, thread).ok();
+        let samples = Samples::of(thread, total_ns).ok();
         Some(Self {
-            id: thread,
             io: open("io")?,
             schedule,
             stat: open("stat")?,
             call: open("syscall"),
             is_sampled: samples.is_some(),
             samples,
-            parts: Processor {
-                total_ns,
-                ..Processor::default()
-            },
+            sampled: Processor::default(),
+            ticks: Processor::default(),
             slowed: Processor::default(),
             before: Reading::default(),
             now: Reading::default(),
@@ -143,21 +140,28 @@ impl Thread {
     fn reading(&mut self) -> Reading {
         let shown = self.shown();
         let is_last = shown.is_none();
-        let before = (self.now.io, self.now.processor.plus(self.slowed));
-        let (io, mut processor) = shown.unwrap_or(before);
+        let (io, ticks) = shown.unwrap_or((self.now.io, self.ticks));
         // Whether a thread that was not seen to write has written since, is not known.
         let is_known = !is_last || self.own().io.write_calls > 0;
+        let samples = self.samples.as_mut().filter(|_| is_known);
+        if let Some(sampled) = samples.and_then(|samples| samples.processor().ok()) {
+            self.ticks = ticks;
+            self.sampled = Processor {
+                total_ns: sampled.total_ns,
+                user_ns: sampled.user_ns,
+                system_ns: sampled.system_ns,
+                ..ticks
+            };
+        } else if is_last {
+            return Reading {
+                is_last,
+                ..self.now
+            };
+        }
+        let processor = self.sampled.plus(ticks.since(self.ticks));
         let since = processor.since(self.now.processor);
         if since.turns > FEWEST_TURNS && since.total_ns < since.turns * SHORT_TURN_NS {
-            self.end_samples();
-        }
-        if let Some(sampled) = self.sampled().filter(|_| is_known) {
-            processor = Processor {
-                delayed_ns: processor.delayed_ns,
-                faults: processor.faults,
-                turns: processor.turns,
-                ..sampled
-            };
+            (self.samples, self.is_sampled) = (None, false);
         }
         Reading {
             io,
@@ -166,39 +170,17 @@ impl Thread {
         }
     }
 
-    /// Its time, and the sampled parts of it.
-    pub(super) fn sampled(&mut self) -> Option<Processor> {
-        if let Some(samples) = &mut self.samples {
-            return Some(self.parts.plus(samples.processor().ok()?));
+    /// Its time to this moment, with its parts by samples or clock ticks.
+    pub(super) fn processor(&mut self) -> Option<Processor> {
+        match &mut self.samples {
+            Some(samples) => samples.processor().ok(),
+            None => self.shown().map(|shown| shown.1),
         }
-        let (total_ns, _) = clock::schedule_in(&read_again(&self.schedule).ok()?)?;
-        self.is_sampled.then_some(Processor {
-            total_ns,
-            ..self.parts
-        })
-    }
-
-    /// Samples only parts of its time from now on.
-    fn end_samples(&mut self) {
-        if let (Some(parts), Some(_)) = (self.sampled(), self.samples.take()) {
-            self.parts = parts;
-        }
-    }
-
-    /// Samples it for a while, if only parts of its time are sampled and the last one was long enough ago.
-    fn begin_part(&mut self) -> Option<Part<'_>> {
-        let wanted_ns = self.now.processor.since(self.parts).total_ns / PART;
-        let is_due = self.samples.is_none() && self.is_sampled && wanted_ns >= LEAST_PART_NS;
-        Some(Part {
-            wanted_ns: wanted_ns.min(LONGEST_PART_NS),
-            samples: is_due.then(|| Samples::each(SAMPLE_NS / PART, self.id).ok())??,
-            thread: self,
-        })
     }
 
     /// Does not count its time since `before`, in which it was slowed down, and says how long that was.
     pub(super) fn slow_since(&mut self, before: Option<Processor>) -> u64 {
-        let after = before.and_then(|before| Some(self.sampled()?.since(before)));
+        let after = before.and_then(|before| Some(self.processor()?.since(before)));
         let slowed = after.unwrap_or_default();
         self.slowed = self.slowed.plus(slowed);
         slowed.total_ns
@@ -211,28 +193,6 @@ impl Thread {
             processor: self.now.processor.since(self.before.processor),
             ..self.now
         }
-    }
-}
-
-/// A part of a thread's time that is sampled.
-pub(super) struct Part<'a> {
-    thread: &'a mut Thread,
-    samples: Samples,
-    /// How long it should be.
-    pub(super) wanted_ns: u64,
-}
-
-impl Part<'_> {
-    /// Ends the part, which stands for all time since the last one.
-    pub(super) fn end(mut self) -> Option<()> {
-        let taken = self.samples.processor().ok()?.total_ns / self.samples.period_ns;
-        let parts = &mut self.thread.parts;
-        let (total_ns, _) = clock::schedule_in(&read_again(&self.thread.schedule).ok()?)?;
-        let since_ns = total_ns.saturating_sub(parts.total_ns);
-        let user_ns = (since_ns * self.samples.in_program).checked_div(taken)?;
-        let user_ns = user_ns.min(since_ns);
-        *parts = parts.plus(Processor::of(user_ns, since_ns - user_ns));
-        Some(())
     }
 }
 
@@ -297,18 +257,8 @@ impl Threads {
         }
     }
 
-    /// From now on only parts of the time are sampled.
+    /// Samples no more: the kernel's clock ticks tell the rest.
     pub(crate) fn end_samples(&mut self) {
-        self.threads.values_mut().for_each(Thread::end_samples);
-    }
-
-    /// Begins to sample those of which only parts are, for a while.
-    pub(super) fn begin_parts(&mut self) -> impl Iterator<Item = Part<'_>> {
-        self.threads.values_mut().filter_map(Thread::begin_part)
-    }
-
-    /// Samples no more.
-    pub(crate) fn close(&mut self) {
         let threads = self.threads.values_mut();
         threads.for_each(|thread| thread.samples = None);
     }
@@ -411,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_of_short_turns_is_sampled_in_parts_that_stand_for_all() {
+    fn a_thread_of_short_turns_is_not_sampled_and_its_ticks_are_counted() {
         use std::io::{Read, Write};
         let ours = std::process::id() as i32;
         let (mut here, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -427,30 +377,21 @@ mod tests {
         let thread = told.recv().unwrap();
         let mut threads = Threads::default();
         threads.begin(ours, &[thread]);
-        if !threads.threads[&thread].is_sampled {
-            here.shutdown(std::net::Shutdown::Both).unwrap();
-            return println!("skipped: no samples are permitted");
-        }
         let turn = |here: &mut std::os::unix::net::UnixStream| {
             here.write_all(b"x").unwrap();
             here.read_exact(&mut [0]).unwrap();
         };
-        let parts = |threads: &Threads| threads.threads[&thread].parts;
-        while parts(&threads).user_ns + parts(&threads).system_ns < 50_000_000 {
+        let own = |threads: &Threads| threads.all().processor;
+        while own(&threads).user_ns + own(&threads).system_ns < 100_000_000 {
             (0..1000).for_each(|_| turn(&mut here));
             let readings = threads.read(ours, &[thread]);
             threads.take(readings);
-            let begun: Vec<Part> = threads.begin_parts().collect();
-            (0..1000).for_each(|_| turn(&mut here));
-            begun.into_iter().for_each(|part| {
-                part.end();
-            });
         }
         assert!(threads.threads[&thread].samples.is_none());
-        let all = parts(&threads);
+        let own = own(&threads);
         assert!(
-            all.system_ns > all.user_ns,
-            "it does nothing but call: {all:?}"
+            own.system_ns > own.user_ns,
+            "it does nothing but call: {own:?}"
         );
         drop(here);
         other.join().unwrap();

@@ -1,7 +1,7 @@
 //! The default mode: watches a process and its descendants, by a loop of two rhythms. A search finds processes and threads,
 //! reads their counters, and takes exact looks; a sample asks each thread which call it is in.
 
-use super::threads::{Part, Reading};
+use super::threads::Reading;
 use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::Ending;
@@ -110,7 +110,6 @@ impl Watcher {
                 let took_ns = clock::thread_ns() - before_ns;
                 searches.took(took_ns, now_ns - began_ns, now_ns);
                 self.peek(now_ns - began_ns);
-                self.sample_parts();
                 spent_ns += clock::thread_ns() - before_ns;
             }
             if now_ns >= samples.due_ns {
@@ -211,20 +210,6 @@ impl Watcher {
         }
     }
 
-    /// Samples parts of the processor time of threads, for a while.
-    fn sample_parts(&mut self) {
-        let alive = self.alive.values_mut();
-        let parts: Vec<Part> = alive
-            .flat_map(|watched| watched.threads.begin_parts())
-            .collect();
-        if let Some(longest_ns) = parts.iter().map(|part| part.wanted_ns).max() {
-            self.child_ended |= interrupts::sleep(Duration::from_nanos(longest_ns));
-        }
-        for part in parts {
-            part.end();
-        }
-    }
-
     /// Looks for new processes and threads, and reads the counters.
     fn search(&mut self, now_ns: u64) {
         let mut known = HashSet::new();
@@ -279,16 +264,19 @@ impl Watcher {
     }
 
     fn refresh(&mut self, process: i32, threads: &[i32], now_ns: u64) {
-        let known = self.alive.get(&process);
-        let wrote_before = known.is_some_and(|known| known.own().write_calls > 0);
+        let mut known = self.alive.get_mut(&process);
+        let wrote_before = (known.as_ref()).is_some_and(|known| known.own().write_calls > 0);
         let mut is_next = false;
-        if !known.is_some_and(Watched::runs_as_before) {
+        if !(known.as_mut()).is_some_and(|known| known.runs_as_before()) {
+            let known = known.as_deref();
             let ran_before = !self.launched && self.looks == 0;
             let Some(next) = Watched::find(process, threads, known, ran_before, now_ns) else {
                 return;
             };
             let mut before = self.alive.insert(process, next);
-            before.iter_mut().for_each(|before| before.threads.close());
+            before
+                .iter_mut()
+                .for_each(|before| before.threads.end_samples());
             self.ended.extend(before);
             is_next = wrote_before;
         }

@@ -9,7 +9,7 @@ use super::threads::{Thread, Threads};
 use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
-use crate::trace::kernel::calls::{Call, WriteCall};
+use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::memory;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally};
@@ -30,7 +30,7 @@ const ENOUGH_LOOKS: u64 = 20;
 const LISTEN_NS: u64 = 2_000_000;
 /// On a busy machine that takes longer, but no longer than this.
 const LONGEST_LISTEN_NS: u64 = 10_000_000;
-/// After so much of its processor time, only parts of it are sampled.
+/// After so much of its processor time, clock ticks are as good as samples.
 const ENOUGH_SAMPLED_NS: u64 = 400_000_000;
 /// After this long without a write, the processor is left to the process.
 const SILENCE_NS: u64 = 20_000;
@@ -232,7 +232,7 @@ impl Watched {
     pub(super) fn end(mut self) -> Self {
         let readings = self.threads.read(self.process, &[]);
         self.threads.take(readings);
-        self.threads.close();
+        self.threads.end_samples();
         self
     }
 
@@ -307,12 +307,20 @@ impl Watched {
     }
 
     /// Whether it runs the same program still. A process that has ended has no executable file, but a name until its parent
-    /// has waited for it.
-    pub(super) fn runs_as_before(&self) -> bool {
-        match procfs::executable(self.process) {
+    /// has waited for it: the last one that it gave itself.
+    pub(super) fn runs_as_before(&mut self) -> bool {
+        let executable = procfs::executable(self.process);
+        let Some(name) = procfs::name(self.process) else {
+            return false;
+        };
+        let is_same = match executable {
             Some(executable) => self.executable.as_ref() == Some(&executable),
-            None => procfs::name(self.process).is_some_and(|name| *self.name == *name),
+            None => *self.name == *name,
+        };
+        if is_same {
+            self.name = name.into();
         }
+        is_same
     }
 
     /// Looks up the destination of a descriptor, if it is not known, and gives the descriptor's number, or that of the stream
@@ -367,7 +375,7 @@ impl Watched {
         // Between the first and the last of them.
         self.others.0 += look.others;
         self.others.1 += (look.writes.len() as u64).saturating_sub(1);
-        self.take(clock::now_ns(), look.writes);
+        self.take(look.writes);
         Ok(())
     }
 
@@ -411,8 +419,8 @@ impl Watched {
         }
     }
 
-    /// The write in which a thread is asleep, or the call that waits for a device, and whether it was not in that one before. The bytes
-    /// of each write are sampled once.
+    /// The write in which a thread is asleep, or the call that waits for a device, and whether it was not in that one before. The size
+    /// of each write is sampled once. Its end is not: programs sleep in some of their writes only, perhaps in those that end lines.
     fn asleep_in(&mut self, id: i32, doing: Doing) -> Option<(Call, bool)> {
         let thread = self.threads.get_mut(id)?;
         let before = thread.asleep.take();
@@ -424,26 +432,18 @@ impl Watched {
         else {
             return None;
         };
+        let write = Call::begun((self.process, id), 0, number, &arguments);
         // As for `listen`.
-        WriteCall::with_number(number).filter(|_| !self.is_foreign)?;
-        // Before its memory is read, and after that once more.
-        let write_calls = thread.finished_writes();
-        let mut write = memory::begun((self.process, id), 0, number, &arguments)?;
+        let mut write = write.filter(|_| !self.is_foreign)?;
         if !write.kind.is_sync() {
             self.writes_at = Some(CallSite::Before(returns_to));
         }
-        thread.asleep = Some((arguments, write_calls));
+        thread.asleep = Some((arguments, thread.finished_writes()));
         let is_new = thread.asleep != before;
-        // The bytes read from its memory are those of this call only if the thread is still in it.
-        let is_still_there = is_new
-            && write.asked.is_some()
-            && thread.doing() == doing
-            && thread.finished_writes() == write_calls;
         write.descriptor = self.identify(write.descriptor);
-        if let (true, Some(size)) = (is_still_there, write.asked) {
-            let before_it = self.read_counters().map_or(0, |io| io.write_calls);
+        if let (true, Some(size)) = (is_new, write.asked) {
             let seen = self.seen.entry(write.descriptor).or_default();
-            seen.tally.sample(size, write.ends_line, (0, before_it));
+            seen.tally.sample(size, None);
         }
         Some((write, is_new))
     }
@@ -456,7 +456,7 @@ impl Watched {
             return;
         }
         self.is_listened_to = true;
-        let before = self.threads.get_mut(thread).and_then(Thread::sampled);
+        let before = self.threads.get_mut(thread).and_then(Thread::processor);
         if self.writes_at.is_none() {
             self.writes_at = memory::function_write(self.process).map(CallSite::Function);
         }
@@ -480,7 +480,7 @@ impl Watched {
                     std::thread::yield_now();
                 }
                 heard += writes.len();
-                ends += self.take(began_ns, writes);
+                ends += self.take(writes);
                 continue;
             }
             let doing = self.threads.doing(thread);
@@ -501,8 +501,8 @@ impl Watched {
         self.peeking_ns += thread.map_or(0, |thread| thread.slow_since(before));
     }
 
-    /// Takes successive writes of a thread since this moment into account, and says of how many the end is known.
-    fn take(&mut self, since_ns: u64, writes: Vec<Call>) -> usize {
+    /// Takes successive writes of a thread into account, and says of how many the end is known.
+    fn take(&mut self, writes: Vec<Call>) -> usize {
         let mut ends = 0;
         for write in writes {
             let descriptor = self.identify(write.descriptor);
@@ -515,8 +515,7 @@ impl Watched {
             // Without a length in the arguments, the result gives the size.
             let written = u64::try_from(write.result).ok();
             if let Some(size) = write.asked.or(written.filter(|&written| written > 0)) {
-                let place = (since_ns, seen.peeked);
-                seen.tally.sample(size, write.ends_line, place);
+                seen.tally.sample(size, write.ends_line);
             }
             ends += usize::from(write.ends_line.is_some());
         }

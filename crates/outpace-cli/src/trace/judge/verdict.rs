@@ -564,7 +564,7 @@ mod tests {
     fn writes_that_fail_have_no_verdict() {
         let mut again = stream(100_000, 80 * MS, 0);
         again.tally.errors = 20;
-        again.tally.sample(3000, Some(true), (0, 0));
+        again.tally.sample(3000, Some(true));
         let verdict = verdict(SAMPLED, 100 * MS, vec![again]);
         assert_eq!(verdict.limit, Limit::Unknown);
         assert!(verdict.sentences[0].contains("failed"), "{verdict:?}");
@@ -673,7 +673,7 @@ mod tests {
     fn large_writes_of_node_into_a_pipe_may_be_joined_messages() {
         let joined = |kind, sampled_size| {
             let mut tally = CallTally::default();
-            tally.sample(sampled_size, None, (0, 0));
+            tally.sample(sampled_size, None);
             Stream {
                 language: Language::NODE,
                 target: Target {

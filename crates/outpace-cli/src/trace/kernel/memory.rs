@@ -1,21 +1,15 @@
 //! Reading the end of what a thread is writing, from its memory.
-#![allow(unsafe_code)]
 
 use crate::platform::mappings::Mapping;
 use crate::trace::kernel::calls::{Call, Payload};
 use object::{Object, ObjectSymbol, ReadCache};
 use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 /// Fills `bytes` with those at `address` in another process, if all of them can be read.
 fn peek(process: i32, address: u64, bytes: &mut [u8]) -> Option<()> {
-    let iov_len = bytes.len();
-    let vector = |iov_base| libc::iovec { iov_base, iov_len };
-    let local = vector(bytes.as_mut_ptr().cast());
-    let remote = vector(usize::try_from(address).ok()? as *mut _);
-    // SAFETY: `local` is memory of ours for the call; the kernel checks the other process's.
-    let read =
-        unsafe { libc::process_vm_readv(process, &raw const local, 1, &raw const remote, 1, 0) };
-    (read == iov_len as isize).then_some(())
+    let memory = File::open(format!("/proc/{process}/mem")).ok()?;
+    memory.read_exact_at(bytes, address).ok()
 }
 
 /// A call that a thread is about to make, with the size and the last byte of its text from the thread's memory.

@@ -46,17 +46,6 @@ pub(crate) struct CallTally {
     pub(crate) tails_seen: u64,
     pub(crate) line_ends: u64,
     exact_sizes: BTreeMap<u64, u64>,
-    /// The place of the last line end that was seen, and the common divisor of the distances between such places: 0 as long as there
-    /// is none.
-    line_end_at: Option<Place>,
-    stride: u64,
-}
-
-/// The place of a write in the order of writes: the count of those before it since this moment.
-pub(crate) type Place = (u64, u64);
-
-fn common_divisor(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 impl CallTally {
@@ -71,27 +60,21 @@ impl CallTally {
         self.bytes += written;
         let asked = call.asked.unwrap_or(written);
         self.partial += u64::from(written < asked);
-        self.sample(asked, call.ends_line, (0, self.calls));
+        self.sample(asked, call.ends_line);
     }
 
     /// Counts the size of a write and whether it ended a line, without counting a call.
-    pub(crate) fn sample(&mut self, size: u64, ends_line: Option<bool>, place: Place) {
+    pub(crate) fn sample(&mut self, size: u64, ends_line: Option<bool>) {
         let size = size.min(LARGEST);
         self.sizes.add(size);
         if self.exact_sizes.len() < DISTINCT_SIZES || self.exact_sizes.contains_key(&size) {
             *self.exact_sizes.entry(size).or_default() += 1;
         }
         self.tails_seen += u64::from(ends_line.is_some());
-        if ends_line == Some(true) {
-            self.line_ends += 1;
-            let before = self.line_end_at.replace(place);
-            let before = before.filter(|before| before.0 == place.0).unwrap_or(place);
-            self.stride = common_divisor(self.stride, place.1.abs_diff(before.1));
-        }
+        self.line_ends += u64::from(ends_line == Some(true));
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.stride = common_divisor(self.stride, other.stride);
         self.calls += other.calls;
         self.bytes += other.bytes;
         self.errors += other.errors;
@@ -128,8 +111,7 @@ impl CallTally {
             return Buffering::Small;
         }
         if self.end_lines() {
-            // Where line ends are several writes apart, the unseen writes between them may be fragments.
-            [Buffering::Line, Buffering::Small][usize::from(self.stride > 1)]
+            Buffering::Line
         } else {
             Buffering::Unbuffered
         }
@@ -263,9 +245,9 @@ mod tests {
 
     fn of(sizes: impl IntoIterator<Item = u64>, ends_line: Option<bool>) -> Buffering {
         let mut tally = CallTally::default();
-        (0..)
-            .zip(sizes)
-            .for_each(|(at, size)| tally.sample(size, ends_line, (0, at)));
+        sizes
+            .into_iter()
+            .for_each(|size| tally.sample(size, ends_line));
         tally.buffering()
     }
 
@@ -317,19 +299,6 @@ mod tests {
         assert_eq!(of(sizes(), Some(true)), Buffering::Line);
         assert_eq!(of(sizes(), Some(false)), Buffering::Unbuffered);
         assert_eq!(of(sizes(), None), Buffering::Small);
-    }
-
-    #[test]
-    fn line_ends_that_are_writes_apart_may_have_fragments_between_them() {
-        let after = |counts: [u64; 9]| {
-            let mut tally = CallTally::default();
-            for count in counts {
-                tally.sample(6, Some(true), (0, count));
-            }
-            tally.buffering()
-        };
-        assert_eq!(after([2, 3, 8, 40, 41, 90, 93, 95, 200]), Buffering::Line);
-        assert_eq!(after([2, 5, 8, 41, 44, 92, 95, 98, 200]), Buffering::Small);
     }
 
     #[test]
