@@ -46,7 +46,7 @@
 //!
 //! A terminal's capabilities are known by its name and the variables it sets; only known ones are used. It is not asked, so
 //! no key is lost that is pressed while a program starts. `OUTPACE_DRAW_OFF` turns optimisations off, a list of `sync`,
-//! `repeat`, `scroll`, `shift`, `erase`, `background`, `blocks` and `order`. `OUTPACE_DRAW_REPORT` names a
+//! `repeat`, `scroll`, `shift`, `erase`, `background`, `blocks` and `order` (of a [`Transcript`], `sync` and `scroll`). `OUTPACE_DRAW_REPORT` names a
 //! file (or `-`, standard error) that gets a report of capabilities and counters when the backend is
 //! dropped.
 //!

@@ -38,7 +38,7 @@ pub(crate) use waiting::Glyphs;
 
 use super::encode::Encoder;
 use super::{BEGIN_SYNCHRONIZED, END_SYNCHRONIZED, HIDE_CURSOR, MAX_SYNCHRONIZED, SHOW_CURSOR};
-use crate::model::{Attributes, Cell, Screen, Stats, Style};
+use crate::model::{Attributes, Capabilities, Cell, Screen, Stats, Style};
 
 /// A symbol of the transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,9 +128,9 @@ const RESTORE_CURSOR: &str = "\x1b8";
 pub(crate) struct TranscriptRenderer {
     encoder: Encoder,
     reflow: Reflow,
-    /// Whether rows of the screen may be moved in a terminal of that kind.
-    moves_rows: bool,
-    synchronized: bool,
+    /// The terminal is of that kind beyond doubt.
+    is_sure: bool,
+    capabilities: Capabilities,
     /// Whether the terminal wraps lines (`DECAWM`), if that is known.
     wraps: Option<bool>,
     width: u16,
@@ -163,12 +163,13 @@ pub(crate) struct TranscriptRenderer {
 }
 
 impl TranscriptRenderer {
-    pub(crate) fn new(reflow: Reflow, synchronized: bool) -> Self {
+    /// Of the capabilities, scrolling and synchronized output count.
+    pub(crate) fn new(reflow: Reflow, capabilities: Capabilities) -> Self {
         Self {
             encoder: Encoder::new(false),
             reflow,
-            moves_rows: true,
-            synchronized,
+            is_sure: true,
+            capabilities,
             wraps: None,
             width: 0,
             rows: 0,
@@ -193,19 +194,19 @@ impl TranscriptRenderer {
     pub(crate) fn plain() -> Self {
         Self {
             plain: Some(Plain::default()),
-            ..Self::new(Reflow::Never, false)
+            ..Self::new(Reflow::Never, Capabilities::least())
         }
     }
 
     /// Names the terminal's kind, before the first frame.
     pub(crate) fn set_reflow(&mut self, reflow: Reflow) {
         self.reflow = reflow;
-        self.moves_rows = true;
+        self.is_sure = true;
     }
 
-    /// Whether rows of the screen may be moved, where the terminal's kind permits it.
-    pub(crate) fn set_moves_rows(&mut self, on: bool) {
-        self.moves_rows = on;
+    /// Whether the terminal is of its kind beyond doubt. Rows of the screen are moved only then, where that kind permits it.
+    pub(crate) fn set_sure(&mut self, is_sure: bool) {
+        self.is_sure = is_sure;
     }
 
     /// The bytes that add to the transcript and show this live region below it. `rows`: those of the terminal.
@@ -326,7 +327,7 @@ impl TranscriptRenderer {
         let start = BEGIN_SYNCHRONIZED.len();
         let length = self.encoder.out.len() - start;
         let wrap = length > SMALL || self.destructive;
-        if wrap && length < MAX_SYNCHRONIZED && self.synchronized {
+        if wrap && length < MAX_SYNCHRONIZED && self.capabilities.synchronized {
             self.encoder.text(END_SYNCHRONIZED);
             return &self.encoder.out;
         }
@@ -457,7 +458,7 @@ impl TranscriptRenderer {
             self.reflow,
             Reflow::All | Reflow::AbovePrompt | Reflow::Never
         );
-        permits && self.moves_rows
+        permits && self.is_sure && self.capabilities.scroll
     }
 
     /// Moves the rows below those of the open line down, so that it has so many.

@@ -18,7 +18,7 @@ use super::backend::Surface;
 use super::cells::{colors_are_off, style_of};
 use super::options::Target;
 use super::probe::{self, LEAVE_LIMIT};
-use crate::model::{Cursor, Screen, Stats};
+use crate::model::{Capabilities, Cursor, Screen, Stats};
 use crate::present::{Feed, Output, fit};
 use crate::render::{Addition, Glyph, Glyphs, Reflow, TranscriptRenderer};
 use crate::sys;
@@ -163,7 +163,7 @@ impl Transcript {
     /// A transcript on standard output. Into a pipe or a file it writes the lines as text, without colours and live region.
     ///
     /// # Errors
-    /// If the descriptor is closed, or no thread can be started.
+    /// If the descriptor is closed, no thread can be started, or `OUTPACE_DRAW_OFF` names an optimisation that does not exist.
     pub fn stdout() -> io::Result<Self> {
         Self::on(Target::Stdout)
     }
@@ -187,11 +187,12 @@ impl Transcript {
 
     fn on_terminal(file: sys::Terminal) -> io::Result<Self> {
         // Terminals that do not know synchronized output ignore it.
+        let capabilities = probe::without_disabled(Capabilities::full())?;
         let renderer = match file.is_terminal() {
             true => {
                 let (reflow, is_sure) = kind_by_name(sys::variable);
-                let mut renderer = TranscriptRenderer::new(reflow, true);
-                renderer.set_moves_rows(is_sure);
+                let mut renderer = TranscriptRenderer::new(reflow, capabilities);
+                renderer.set_sure(is_sure);
                 renderer
             }
             false => TranscriptRenderer::plain(),
@@ -206,7 +207,7 @@ impl Transcript {
     /// # Errors
     /// If no thread can be started.
     pub fn writer(writer: impl Write + Send + 'static, size: Size) -> io::Result<Self> {
-        let renderer = TranscriptRenderer::new(Reflow::default(), true);
+        let renderer = TranscriptRenderer::new(Reflow::default(), Capabilities::full());
         let feed = Feed::start(renderer, Output::Writer(Box::new(writer)))?;
         Ok(Self::with(feed, Surface::Fixed(size)))
     }

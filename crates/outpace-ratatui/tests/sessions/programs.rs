@@ -1,6 +1,6 @@
 //! The programs that the tests start on their terminals.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::Command;
 use std::sync::mpsc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use rustix::process::{getpid, setpgid};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr, tcsetpgrp};
 
 use super::fill::fill_stdout;
-use super::{PROGRAM, SHELL};
+use super::{PROGRAM, SHELL, pty};
 
 /// Its terminal reads more slowly than it draws.
 pub(crate) const DRAWS_ON: &str = "draws on while another panics";
@@ -67,6 +67,7 @@ fn program() {
             Ok(result) => result.unwrap(),
             Err(_) => std::process::exit(101),
         },
+        Ok("talks elsewhere") => talks_elsewhere().unwrap(),
         Ok("last words") => last_words().unwrap(),
         Ok(other) => panic!("no program {other}"),
         Err(_) => {}
@@ -431,6 +432,35 @@ fn talks() -> std::io::Result<()> {
             _ => transcript.extend("!")?,
         }
     }
+    Ok(())
+}
+
+/// Streams a transcript with a live region on a terminal of its own, and says which optimisations it has used.
+fn talks_elsewhere() -> std::io::Result<()> {
+    let (mut emulator, terminal) = pty::open(40, 10);
+    let mut transcript = match outpace_ratatui::Transcript::open(&terminal) {
+        Ok(transcript) => transcript,
+        Err(error) => {
+            println!("{error}");
+            return Ok(());
+        }
+    };
+    drop(terminal);
+    for number in 0..3 {
+        transcript.extend(format!("line {number}\n"))?;
+        transcript.live(1, |live| live.render_widget("live", live.area()))?;
+        transcript.flush_and_wait(None)?;
+    }
+    transcript.finish()?;
+    let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
+    // An error once the terminal is closed.
+    while let Ok(read @ 1..) = emulator.read(&mut chunk) {
+        bytes.extend_from_slice(&chunk[..read]);
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    let moves = text.contains("\x1b[L");
+    let synchronizes = text.contains("\x1b[?2026h");
+    println!("moves rows: {moves}, synchronizes: {synchronizes}");
     Ok(())
 }
 

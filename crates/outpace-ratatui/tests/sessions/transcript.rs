@@ -134,3 +134,19 @@ fn what_an_editor_and_a_child_print_comes_between_the_lines_of_a_transcript() {
         "{screen}"
     );
 }
+
+#[test]
+fn a_user_can_turn_off_the_optimisations_of_a_transcript() {
+    for (off, said) in [
+        ("", "moves rows: true, synchronizes: true"),
+        ("scroll", "moves rows: false, synchronizes: true"),
+        ("sync, repeat", "moves rows: true, synchronizes: false"),
+        ("scrol", "there is no optimisation `scrol`"),
+    ] {
+        let off = format!("OUTPACE_DRAW_OFF={off}");
+        let launcher = ["env", "TERM=alacritty", off.as_str()];
+        let mut session = Session::start_by(&launcher, "", "talks elsewhere");
+        session.wait_for(said);
+        session.wait_for_end();
+    }
+}
