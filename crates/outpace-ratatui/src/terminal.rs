@@ -3,6 +3,7 @@
 mod backend;
 mod blanks;
 mod cells;
+mod lines;
 mod options;
 mod panic;
 mod passthrough;

@@ -331,6 +331,36 @@ fn a_transcript_that_is_streamed_by_characters_has_every_mark_and_joiner() {
     }
 }
 
+#[test]
+fn a_table_with_tabs_lines_up_in_a_transcript_as_when_it_is_printed() {
+    let rows = [
+        "name\tsize\tlast",
+        "a\t1\t\tx",
+        "日本語の表\t22\ty",
+        "\tindented",
+        "12345678\t.",
+    ];
+    let mut printed = vt100::Parser::new(8.try_into().unwrap(), 40.try_into().unwrap(), 0);
+    printed.process(rows.join("\r\n").as_bytes());
+    for reflow in REFLOWS {
+        for streamed in [false, true] {
+            let (mut transcript, wire) = transcripts::transcript(Size::new(40, 8), reflow);
+            for row in rows {
+                transcript.append(if streamed { "" } else { row }).unwrap();
+                for c in row.chars().filter(|_| streamed) {
+                    transcript.extend(c.to_string()).unwrap();
+                    transcript.flush_and_wait(None).unwrap();
+                }
+            }
+            transcript.finish().unwrap();
+            let mut emulator = vt100::Parser::new(8.try_into().unwrap(), 40.try_into().unwrap(), 0);
+            emulator.process(&wire.take());
+            let (found, wanted) = (emulator.screen().contents(), printed.screen().contents());
+            assert_eq!(found, wanted, "{reflow:?}, streamed: {streamed}");
+        }
+    }
+}
+
 #[cfg(all(unix, not(outpace_portable)))]
 #[test]
 fn a_transcript_into_a_pipe_is_its_lines() {
@@ -341,7 +371,7 @@ fn a_transcript_into_a_pipe_is_its_lines() {
     let red = ratatui::style::Style::new().red();
     transcript.append(Text::styled("one\ntwo", red)).unwrap();
     transcript.append("").unwrap();
-    for token in ["stre", "am", "ed é\n", "", "and 日本"] {
+    for token in ["stre", "am", "ed é\n", "", "and\t日本\u{200b}"] {
         transcript.extend(token).unwrap();
         transcript
             .live(2, |live| live.render_widget("live", live.area()))
@@ -353,7 +383,7 @@ fn a_transcript_into_a_pipe_is_its_lines() {
     transcript.finish().unwrap();
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
-    assert_eq!(text, "one\ntwo\nstreamed é\nand 日本\nlast\n");
+    assert_eq!(text, "one\ntwo\nstreamed é\nand\t日本\u{200b}\nlast\n");
 }
 
 #[test]

@@ -10,17 +10,17 @@ use std::time::Duration;
 
 use ratatui_core::buffer::{Buffer, CellWidth};
 use ratatui_core::layout::{Position, Rect, Size};
-use ratatui_core::style::Style as TheirStyle;
-use ratatui_core::text::{Line, Span, Text};
+use ratatui_core::text::{Span, Text};
 use ratatui_core::widgets::Widget;
 
 use super::backend::Surface;
 use super::cells::{colors_are_off, style_of};
+use super::lines::Lines;
 use super::options::Target;
 use super::probe::{self, LEAVE_LIMIT};
 use crate::model::{Capabilities, Cursor, Screen, Stats};
 use crate::present::{Feed, Output, fit};
-use crate::render::{Addition, Glyph, Glyphs, Reflow, TranscriptRenderer};
+use crate::render::{Addition, Glyphs, Reflow, TranscriptRenderer};
 use crate::sys;
 
 /// A transcript in the terminal's own scrollback, and a live region of a few rows below it: for chats, agents, build tools
@@ -106,8 +106,14 @@ use crate::sys;
 /// second: the shell's prompt comes behind them, over the live region. They leave the cursor hidden, and in the middle of a streamed line
 /// wrapping off, until `reset`. In a child of a fork, waiting for the terminal is an error.
 ///
-/// Tabs become four blanks. Characters that take no column by themselves (U+00AD, U+200B, controls of direction) are left out, and so is the ESC of
-/// escape sequences.
+/// # Text
+///
+/// A tab becomes blanks up to the next column that is a multiple of eight, counted from the line's beginning. Characters that take no column by themselves
+/// (U+00AD, U+200B, controls of direction) are left out. Into a pipe or a file they are written as they are, tabs too.
+///
+/// Escape sequences in a text are left out, also where they come in several pieces. For output of other programs with colours, `ansi-to-tui`
+/// turns them into styles. Of a hyperlink (`OSC 8`) its text is left. An address that is printed as text is a link in most terminals, also
+/// where it is wrapped.
 pub struct Transcript {
     feed: Feed,
     surface: Surface,
@@ -115,8 +121,7 @@ pub struct Transcript {
     /// The size that the live region was fitted into.
     shown_at: Size,
     finished: bool,
-    /// The last symbol of the last line, which an extension may continue.
-    end: String,
+    lines: Lines,
 }
 
 impl std::fmt::Debug for Transcript {
@@ -188,7 +193,8 @@ impl Transcript {
     fn on_terminal(file: sys::Terminal) -> io::Result<Self> {
         // Terminals that do not know synchronized output ignore it.
         let capabilities = probe::without_disabled(Capabilities::full())?;
-        let renderer = match file.is_terminal() {
+        let is_terminal = file.is_terminal();
+        let renderer = match is_terminal {
             true => {
                 let (reflow, is_sure) = kind_by_name(sys::variable);
                 let mut renderer = TranscriptRenderer::new(reflow, capabilities);
@@ -199,7 +205,8 @@ impl Transcript {
         };
         let feed = Feed::start(renderer, Output::Terminal(file.clone()))?;
         feed.leave_at_endings()?;
-        Ok(Self::with(feed, Surface::Terminal(file)))
+        let lines = Lines::new(!is_terminal);
+        Ok(Self::with(feed, Surface::Terminal(file), lines))
     }
 
     /// A transcript that is written into anything, as if that were a terminal of this size: for tests.
@@ -209,17 +216,18 @@ impl Transcript {
     pub fn writer(writer: impl Write + Send + 'static, size: Size) -> io::Result<Self> {
         let renderer = TranscriptRenderer::new(Reflow::default(), Capabilities::full());
         let feed = Feed::start(renderer, Output::Writer(Box::new(writer)))?;
-        Ok(Self::with(feed, Surface::Fixed(size)))
+        let lines = Lines::new(false);
+        Ok(Self::with(feed, Surface::Fixed(size), lines))
     }
 
-    fn with(feed: Feed, surface: Surface) -> Self {
+    fn with(feed: Feed, surface: Surface, lines: Lines) -> Self {
         Self {
             feed,
             surface,
             live: Screen::new(0, 0),
             shown_at: Size::ZERO,
             finished: false,
-            end: String::new(),
+            lines,
         }
     }
 
@@ -263,22 +271,13 @@ impl Transcript {
     /// If the terminal is gone.
     pub fn append<'a>(&mut self, text: impl Into<Text<'a>>) -> io::Result<()> {
         let text = text.into();
-        let style = text.style;
-        let mut end = String::new();
-        let mut lines: Vec<Addition> = text
-            .lines
-            .iter()
-            .map(|line| {
-                let glyphs = glyphs(line, style);
-                end = end_of(&glyphs);
-                Addition::Line(Glyphs::from(&*glyphs))
-            })
-            .collect();
+        self.follow_size()?;
+        let line = |line| Addition::Line(self.lines.line(line, text.style));
+        let mut lines: Vec<Addition> = text.lines.iter().map(line).collect();
         if lines.is_empty() {
+            self.lines.begin();
             lines.push(Addition::Line(Glyphs::default()));
         }
-        self.follow_size()?;
-        self.end = end;
         self.feed.add(lines)
     }
 
@@ -289,22 +288,18 @@ impl Transcript {
     /// If the terminal is gone.
     pub fn extend<'a>(&mut self, text: impl Into<Span<'a>>) -> io::Result<()> {
         let span = text.into();
-        let parts = span.content.split('\n').enumerate();
-        let additions: Vec<Addition> = parts
-            .map(|(at, part)| {
-                let part = part.strip_suffix('\r').unwrap_or(part);
-                if at > 0 {
-                    self.end.clear();
-                }
-                let glyphs = continued(&mut self.end, part, span.style);
-                let packed = Glyphs::from(&*glyphs);
-                match at {
-                    0 => Addition::Extend(packed),
-                    _ => Addition::Open(packed),
-                }
-            })
-            .collect();
         self.follow_size()?;
+        let mut additions = Vec::new();
+        for (at, part) in span.content.split('\n').enumerate() {
+            if at > 0 {
+                self.lines.begin();
+            }
+            let glyphs = self.lines.more(part, span.style);
+            additions.push(match at {
+                0 => Addition::Extend(glyphs),
+                _ => Addition::Open(glyphs),
+            });
+        }
         self.feed.add(additions)
     }
 
@@ -356,7 +351,7 @@ impl Transcript {
         self.follow_size()?;
         self.feed.take_away()?;
         self.feed.wait(None)?;
-        self.end.clear();
+        self.lines.begin();
         let result = work();
         self.end_line_of_others()?;
         let size = self.size();
@@ -456,83 +451,6 @@ fn kind_by_name(variable: impl Fn(&str) -> Option<OsString>) -> (Reflow, bool) {
         None if is("TERM_PROGRAM", "vscode") => (Reflow::AboveCursor, false),
         None => (Reflow::AllInPlace, false),
     }
-}
-
-/// The symbols of a text that follows this end of a line. The first of them may continue it.
-fn continued(end: &mut String, text: &str, style: TheirStyle) -> Vec<Glyph> {
-    let line = |text: &str| glyphs(&Line::from(Span::raw(text)).style(style), TheirStyle::new());
-    let whole = format!("{end}{text}");
-    let joined = Span::raw(&whole)
-        .styled_graphemes(TheirStyle::new())
-        .next()
-        .map_or(0, |first| first.symbol.len());
-    let found = match joined.checked_sub(end.len()) {
-        Some(more @ 1..) if !end.is_empty() => {
-            let mut found = line(&text[more..]);
-            let mut cell = ratatui_core::buffer::Cell::default();
-            cell.set_style(style);
-            let symbol = &whole[..joined];
-            let columns = symbol
-                .cell_width()
-                .saturating_sub(end.as_str().cell_width());
-            found.insert(
-                0,
-                Glyph {
-                    text: text[..more].to_owned(),
-                    columns,
-                    style: style_of(&cell, colors_are_off()),
-                    joins: true,
-                },
-            );
-            found
-        }
-        _ => line(text),
-    };
-    match &found[..] {
-        [] => {}
-        [only] if only.joins => end.push_str(&only.text),
-        all => *end = end_of(all),
-    }
-    found
-}
-
-/// The text of the last symbol.
-fn end_of(line: &[Glyph]) -> String {
-    let symbol = line.iter().rposition(|glyph| !glyph.joins).unwrap_or(0);
-    line[symbol..]
-        .iter()
-        .map(|glyph| glyph.text.as_str())
-        .collect()
-}
-
-/// The symbols of a line, in styles. Tabs become four spaces; other control characters go.
-fn glyphs(line: &Line<'_>, style: TheirStyle) -> Vec<Glyph> {
-    let colors_off = colors_are_off();
-    let mut glyphs = Vec::new();
-    for span in &line.spans {
-        let text = span.content.replace('\t', "    ");
-        let span = Span::styled(text, style.patch(line.style).patch(span.style));
-        for grapheme in span.styled_graphemes(TheirStyle::new()) {
-            let text: String = grapheme
-                .symbol
-                .chars()
-                .filter(|c| !c.is_control())
-                .collect();
-            let columns = text.as_str().cell_width();
-            if columns == 0 {
-                continue;
-            }
-            let mut cell = ratatui_core::buffer::Cell::default();
-            cell.set_style(grapheme.style);
-            glyphs.push(Glyph {
-                text,
-                columns,
-                style: style_of(&cell, colors_off),
-                joins: false,
-            });
-        }
-    }
-    glyphs
 }
 
 #[cfg(test)]

@@ -27,11 +27,11 @@ impl Glyphs {
         self.runs.extend_from_slice(&more.runs);
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    pub(super) fn each(&self) -> Vec<Glyph> {
+    pub(crate) fn each(&self) -> Vec<Glyph> {
         let mut rest = &*self.text;
         let mut glyphs = Vec::new();
         for run in &self.runs {
