@@ -30,6 +30,8 @@ struct FeedState {
     /// Take the live region away.
     farewell: bool,
     reflow: Option<Reflow>,
+    /// The terminal has had other output since the last farewell.
+    others: bool,
     /// Show the live region again.
     again: bool,
     busy: bool,
@@ -169,6 +171,9 @@ impl Shared<FeedState> {
             if let Some(reflow) = state.reflow.take() {
                 renderer.set_reflow(reflow);
             }
+            if std::mem::take(&mut state.others) {
+                renderer.expect_others();
+            }
             let mut stats = state.stats;
             drop(state);
             if let Some(size) = output.size() {
@@ -248,7 +253,7 @@ fn react(ending: Ending) {
     for feed in &feeds {
         // If the terminal is gone, the transcript's owner gets the error.
         let _ = feed.change(|state| match ending {
-            Ending::Continue => state.again = true,
+            Ending::Continue => (state.others, state.again) = (true, true),
             Ending::Stop | Ending::End => state.farewell = true,
         });
     }
@@ -316,6 +321,10 @@ impl Feed {
 
     pub(crate) fn set_reflow(&self, reflow: Reflow) {
         self.shared.state().reflow = Some(reflow);
+    }
+
+    pub(crate) fn expect_others(&self) {
+        self.shared.state().others = true;
     }
 
     pub(crate) fn take_away(&self) -> io::Result<()> {

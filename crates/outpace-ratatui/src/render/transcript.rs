@@ -143,6 +143,8 @@ pub(crate) struct TranscriptRenderer {
     below: u16,
     last: Option<Last>,
     begun: bool,
+    /// Where it begins, other output may stand in the cursor's row.
+    shares_row: bool,
     /// The cursor's row, below the anchor, and its column. In new-line mode a column is sure only in the anchor's row.
     row: u16,
     column: Column,
@@ -178,6 +180,7 @@ impl TranscriptRenderer {
             below: 1,
             last: None,
             begun: false,
+            shares_row: true,
             row: 0,
             column: Column::Unknown,
             marked: false,
@@ -209,12 +212,20 @@ impl TranscriptRenderer {
         self.is_sure = is_sure;
     }
 
+    /// Takes the terminal to have had other output since the last farewell.
+    pub(crate) fn expect_others(&mut self) {
+        self.shares_row = true;
+    }
+
     /// The bytes that add to the transcript and show this live region below it. `rows`: those of the terminal.
     pub(crate) fn render(&mut self, additions: &[Addition], wanted: &Screen, rows: u16) -> &[u8] {
         if let Some(plain) = &mut self.plain {
             self.encoder.out.clear();
             plain.render(additions, &mut self.encoder.out);
             return &self.encoder.out;
+        }
+        if !self.begun && self.shares_row && additions.is_empty() && wanted.height() == 0 {
+            return &[];
         }
         self.begin(wanted.width());
         self.unsteady = self.unsteady.saturating_sub(1);
@@ -343,6 +354,9 @@ impl TranscriptRenderer {
             self.unsteady = UNSTEADY_FRAMES;
         } else {
             self.encoder.text(HIDE_CURSOR);
+            if std::mem::take(&mut self.shares_row) {
+                self.leave_row_of_others(width);
+            }
             self.begun = true;
         }
         self.below = self.below.max(self.reflowed(width, self.shown.height()));
@@ -365,6 +379,15 @@ impl TranscriptRenderer {
         }
         self.width = width;
         self.rows = rows;
+    }
+
+    /// Leaves a row in which other output has ended, without asking for the cursor: as many blanks as the terminal has columns fill the row
+    /// from its first column, and wrap from any other.
+    fn leave_row_of_others(&mut self, width: u16) {
+        self.encoder.forget();
+        self.set_plain_pen();
+        self.set_wrapping(true);
+        (0..width).for_each(|_| self.encoder.text(" "));
     }
 
     /// The rows that a terminal of another width makes of the first `rows` below the anchor.

@@ -58,9 +58,16 @@ use crate::sys;
 ///
 /// # How it works, and its limits
 ///
+/// Raw mode is the program's business. Where the terminal echoes keys, a key is printed into the live region, and each Enter leaves a row of it
+/// in the transcript: a program that does not read keys turns `ECHO` off for the time.
+///
 /// The terminal's cursor stays hidden below the last finished line, since terminals carry it along when they reflow; a cursor in
 /// the live region is a cell in reverse ([`Live::set_cursor_position`]). Other output would move it, is cut at the right edge while a
 /// line is streamed, and belongs into [`suspend`](Self::suspend).
+///
+/// It begins in a row of its own, also after a suspension. If other output has ended within a row (`print!("Connecting… ")`), blanks fill the
+/// rest of that: the terminal is not asked for its cursor, since keys would be read with the answer. A terminal that reflows takes that row and
+/// the next line for one from then on.
 ///
 /// A terminal may change its size at any time, also while lines are on their way to it. So the terminal itself wraps finished lines.
 /// A line that is being streamed is drawn with the live region until it is finished (by another line, or after a quarter of a second
@@ -343,7 +350,7 @@ impl Transcript {
 
     /// Takes the live region away while something else writes to the terminal or reads from it: a child process, an
     /// editor, a stop by Ctrl-Z. Then it is shown again, below the other's output, where an [extension](Self::extend) of the last line
-    /// begins another one. Waits for the terminal, which is asked where the other's output ended.
+    /// begins another one. Waits for the terminal to take what is there before, and reads no key.
     ///
     /// # Errors
     /// If the terminal is gone.
@@ -353,22 +360,13 @@ impl Transcript {
         self.feed.wait(None)?;
         self.lines.begin();
         let result = work();
-        self.end_line_of_others()?;
+        if let Surface::Terminal(_) = self.surface {
+            self.feed.expect_others();
+        }
         let size = self.size();
         fit(&mut self.live, (size.width, size.height));
         self.feed.show(self.live.clone(), size.height)?;
         Ok(result)
-    }
-
-    /// Begins a row if the output of others has ended within one. A terminal that does not answer has its cursor in the first column.
-    fn end_line_of_others(&self) -> io::Result<()> {
-        if let Surface::Terminal(file) = &self.surface
-            && let Ok((1.., _)) = probe::ask_for_cursor(file)
-        {
-            let mut terminal = file.clone();
-            terminal.write_all(b"\r\n")?;
-        }
-        Ok(())
     }
 
     /// Waits until the terminal has accepted everything, or the limit is over. Returns whether it has.

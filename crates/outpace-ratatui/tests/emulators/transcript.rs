@@ -603,6 +603,52 @@ fn a_line_that_wraps_into_the_live_region_unexpectedly_keeps_none_of_it() {
     }
 }
 
+/// A shell, a child or the program itself has printed within a row, up to any column of it, when a transcript begins.
+#[test]
+fn what_stands_in_the_row_where_a_transcript_begins_stays() {
+    let size = Size::new(20, 6);
+    let (emulators, _) = scrollback::all();
+    for mut emulator in emulators {
+        for (before, rows) in [0, 1, 7, 19, 20]
+            .into_iter()
+            .flat_map(|before| [0, 8].map(|rows| (before, rows)))
+        {
+            for begins in ["a line", "a stream", "a region", "nothing"] {
+                let (mut transcript, wire) = transcripts::transcript(size, emulator.reflow());
+                let draw =
+                    |live: &mut outpace_ratatui::Live| live.render_widget("live", live.area());
+                let (above, text) = ("row\r\n".repeat(rows), "#".repeat(before));
+                let mut wanted = vec!["row"; rows];
+                wanted.extend((before > 0).then_some(text.as_str()));
+                match begins {
+                    "a line" => transcript.append("first").unwrap(),
+                    "a stream" => transcript.extend("first").unwrap(),
+                    "a region" => transcript.live(2, draw).unwrap(),
+                    _ => {}
+                }
+                transcript.flush_and_wait(None).unwrap();
+                if begins == "a region" {
+                    transcript.append("first").unwrap();
+                }
+                if begins != "nothing" {
+                    transcript.live(2, draw).unwrap();
+                    transcript.append("last").unwrap();
+                    wanted.extend(["first", "last"]);
+                }
+                transcript.finish().unwrap();
+                emulator.start(size);
+                emulator.feed(format!("{above}{text}").as_bytes());
+                emulator.feed(&wire.take());
+                // Which rows are one line to the emulator does not matter.
+                let found = emulator.lines().concat().replace(' ', "");
+                let name = emulator.name();
+                let wanted = wanted.concat();
+                assert_eq!(found, wanted, "{name}: {begins} behind {before} columns");
+            }
+        }
+    }
+}
+
 /// The live region is drawn while the line ends in the last column, or beside it, with a symbol whose width or shape terminals disagree on.
 #[test]
 fn a_symbol_at_the_edge_stays_in_tmux() {
