@@ -90,12 +90,12 @@ typedef struct outpace_stats {
 const outpace_stream *outpace_stdout(void);
 const outpace_stream *outpace_stderr(void);
 
-/* Drains before SIGINT, SIGTERM, SIGHUP and SIGQUIT end the process, and keeps descriptors 0 to 2 open. Call it first in main, if
- * at all. */
+/* Drains before SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU and SIGXFSZ end the process, and keeps
+ * descriptors 0 to 2 open. Call it first in main, if at all. */
 void outpace_init(void);
 
-/* Drains before SIGABRT (abort, assert, an uncaught exception of C++), SIGSEGV, SIGBUS, SIGFPE and SIGILL end the process: without
- * it, what was printed last is lost. Not part of outpace_init, since a program that has corrupted its memory may then print
+/* Drains before SIGABRT (abort, assert, an uncaught exception of C++), SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS end the
+ * process: without it, what was printed last is lost. Not part of outpace_init, since a program that has corrupted its memory may then print
  * corrupted output. An error number if the system refuses a handler. */
 int outpace_fatal_faults(void);
 

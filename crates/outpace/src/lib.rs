@@ -31,7 +31,7 @@
 //! | is stopped (SIGSTOP, Ctrl-Z, a debugger) right after it has printed | the last 4 ms are shown when it continues | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | changes its namespaces (`unshare`, `setns`) or the rights of one thread (landlock) | after a burst there is a helper thread: the kernel refuses what is for processes of one thread, and the helper keeps its rights | do that before it prints, or choose `Line` |
 //! | has a second copy or version of outpace, by a dependency or a plugin | each has its own streams: their lines overtake, and at a signal only the copy drains whose [`init()`] came first | [`share()`] in each |
-//! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | pending output is lost: the last 4 ms, or in a file a block of at most 256 KiB | [`init()`] |
+//! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | pending output is lost: the last 4 ms, or in a file a block of at most 256 KiB | [`init()`]; where the program has reset SIGPIPE (`SIG_DFL`) and that comes from another pipe, [`share()`] |
 //! | is ended by `_exit`, `abort` or SIGKILL | the same | [`flush`](Stdout::flush) before `_exit`, [`fatal_faults`](init::fatal_faults) for `abort`; see [`endings`] |
 //!
 //! [`share()`] suits all of these programs: when a statement ends, the kernel has its output. A statement then costs as

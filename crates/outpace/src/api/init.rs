@@ -6,7 +6,7 @@
 //! | part | what it does | in `init()` |
 //! |---|---|---|
 //! | [`panic_hook`] | output appears before the panic message | yes |
-//! | [`signals`] | SIGINT, SIGTERM, SIGHUP and SIGQUIT drain before they end the process | yes |
+//! | [`signals`] | SIGINT, SIGTERM, SIGHUP, SIGQUIT and others that end a process drain first | yes |
 //! | [`broken_pipe`] | a closed pipe is an error of the write, not a fatal SIGPIPE | yes |
 //! | [`fatal_faults`] | SIGSEGV, `abort` and their like drain, if the stream allows it | no |
 //!
@@ -69,8 +69,8 @@ pub fn panic_hook() {
     });
 }
 
-/// Makes SIGINT, SIGTERM, SIGHUP and SIGQUIT drain every stream before they end the process, as they would have ended
-/// it. Signals that the program handles or ignores stay unchanged. If the program installs a handler later, the signal is
+/// Makes SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU and SIGXFSZ drain every stream before they end
+/// the process, as they would have ended it. Signals that the program handles or ignores stay unchanged. If the program installs a handler later, the signal is
 /// the program's, also where its handler calls the one that it has replaced.
 ///
 /// The handler only wakes a thread, which drains for as long as the readers take bytes at least every 200 ms; a second
@@ -104,8 +104,8 @@ pub fn broken_pipe() {
     imp::broken_pipe();
 }
 
-/// Makes SIGABRT (which `abort` raises), SIGSEGV, SIGBUS, SIGFPE and SIGILL write the pending bytes of the standard
-/// streams, before their previous action.
+/// Makes SIGABRT (which `abort` raises), SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS write the pending bytes of the
+/// standard streams, before their previous action.
 ///
 /// The handler writes only when no drain is in progress and the stream is not in mid-update, and gives up on a reader
 /// that has taken no bytes for 200 ms: it never hangs. Then the previous action follows, such as Rust's report of a
@@ -141,8 +141,19 @@ mod imp {
     use std::sync::Mutex;
     use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
-    /// The signals that ask a process to end.
-    const ENDING: [c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+    /// The signals that ask a process to end, or that end one at a limit. The others that do so by default are profilers' (SIGPROF,
+    /// SIGVTALRM), and collectors' of memory (SIGPWR): these take a handler of ours for a rival's.
+    const ENDING: [c_int; 9] = [
+        libc::SIGINT,
+        libc::SIGTERM,
+        libc::SIGHUP,
+        libc::SIGQUIT,
+        libc::SIGALRM,
+        libc::SIGUSR1,
+        libc::SIGUSR2,
+        libc::SIGXCPU,
+        libc::SIGXFSZ,
+    ];
 
     /// The first of [`ENDING`] that has come, or 0.
     static CAME: AtomicI32 = AtomicI32::new(0);
@@ -220,12 +231,14 @@ mod imp {
     }
 
     /// The signals of a process that cannot continue.
-    const FATAL: [c_int; 5] = [
+    const FATAL: [c_int; 7] = [
         libc::SIGABRT,
         libc::SIGSEGV,
         libc::SIGBUS,
         libc::SIGFPE,
         libc::SIGILL,
+        libc::SIGTRAP,
+        libc::SIGSYS,
     ];
 
     /// The previous actions of the signals of [`FATAL`].
@@ -265,8 +278,10 @@ mod imp {
                     let _ = before.install(signal);
                 }
             }
-            // Otherwise the instruction runs again, and raises it again. SAFETY: the handler's argument.
-            if unsafe { signal::was_sent(info) } {
+            // The thread is behind a breakpoint, or a system call that was refused. Otherwise the instruction runs again, and raises
+            // it again. SAFETY: the handler's argument.
+            let is_over = matches!(signal, libc::SIGTRAP | libc::SIGSYS);
+            if is_over || unsafe { signal::was_sent(info) } {
                 signal::raise(signal);
             }
         });

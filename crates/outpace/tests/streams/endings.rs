@@ -19,7 +19,7 @@ const COLUMNS: [(&str, &str); 5] = [
 ];
 
 /// The endings, by their names in the table.
-const ENDINGS: [(&str, fn()); 34] = [
+const ENDINGS: [(&str, fn()); 41] = [
     ("return from `main`", || {}),
     ("`process::exit(3)` in `main`", || exit(3)),
     ("`process::exit(3)` in another thread", || {
@@ -48,6 +48,8 @@ const ENDINGS: [(&str, fn()); 34] = [
     ("`abort`, `fatal_faults()`", || std::process::abort()),
     ("fault (SIGSEGV)", fault),
     ("fault (SIGSEGV), `fatal_faults()`", fault),
+    ("breakpoint (SIGTRAP)", breakpoint),
+    ("breakpoint (SIGTRAP), `fatal_faults()`", breakpoint),
     ("SIGINT", || kill_myself(libc::SIGINT)),
     ("SIGINT, `init()`", || kill_myself(libc::SIGINT)),
     ("SIGTERM", || kill_myself(libc::SIGTERM)),
@@ -56,6 +58,16 @@ const ENDINGS: [(&str, fn()); 34] = [
     ("SIGHUP, `init()`", || kill_myself(libc::SIGHUP)),
     ("SIGQUIT", || kill_myself(libc::SIGQUIT)),
     ("SIGQUIT, `init()`", || kill_myself(libc::SIGQUIT)),
+    ("SIGALRM", || kill_myself(libc::SIGALRM)),
+    ("SIGALRM, `init()`", || kill_myself(libc::SIGALRM)),
+    ("SIGUSR1", || kill_myself(libc::SIGUSR1)),
+    ("SIGUSR1, `init()`", || kill_myself(libc::SIGUSR1)),
+    ("SIGPIPE (of another pipe), reset", || {
+        end_by_default(libc::SIGPIPE);
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let _ = writer.write(b"x");
+    }),
     ("SIGKILL", || kill_myself(libc::SIGKILL)),
     ("`_exit(3)`", || exit_at_once(3)),
     ("`quick_exit(3)`", quick_exit),
@@ -108,6 +120,23 @@ fn fault() {
     let nowhere = std::ptr::without_provenance_mut::<u8>(8);
     // SAFETY: none. That is what is tested.
     unsafe { nowhere.write_volatile(0) };
+}
+
+#[allow(unsafe_code)]
+fn end_by_default(signal: libc::c_int) {
+    // SAFETY: no handler of the program is in use.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+#[allow(unsafe_code)]
+fn breakpoint() {
+    // SAFETY: raises SIGTRAP, which ends the process, and does nothing else.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::asm!("int3")
+    };
+    #[cfg(not(target_arch = "x86_64"))]
+    kill_myself(libc::SIGTRAP);
 }
 
 #[allow(unsafe_code)]
