@@ -16,8 +16,9 @@
 //! outpace::init(); // first in `main`
 //! ```
 //!
-//! Outside Unix, and on the portable path, only the panic hook exists; the other functions do nothing there, and return
-//! an error if they can.
+//! On Windows only the panic hook exists and the part of the signals, which there are Ctrl-C, Ctrl-Break and the end of the console
+//! or of the session; elsewhere outside Unix, only the panic hook. The other functions do nothing there, and return an error if
+//! they can.
 
 use crate::stream::patience::Patience;
 use crate::stream::registry::standard_streams;
@@ -299,6 +300,15 @@ mod imp {
 mod imp {
     use std::io;
 
+    #[cfg(windows)]
+    pub(super) fn signals() -> io::Result<()> {
+        use crate::stream::{patience::Patience, registry::for_each_stream, settings::LAST_WORDS};
+        crate::sys::at_console_event(|| {
+            for_each_stream(&mut |engine| engine.drain_all(Patience::Stalled(LAST_WORDS)));
+        })
+    }
+
+    #[cfg(not(windows))]
     pub(super) fn signals() -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }

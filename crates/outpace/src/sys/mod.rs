@@ -1,7 +1,7 @@
 //! All calls to the operating system, with the same functions on all platforms.
 //!
 //! `unix.rs` is POSIX. `linux.rs` adds futexes, `membarrier(2)`, the capacity of a pipe and the like. `portable.rs`
-//! uses only std: for Windows, and with `--cfg outpace_portable`, for tests, on any system.
+//! uses only std: for Windows, and with `--cfg outpace_portable`, for tests, on any system. `windows.rs` adds what std has no call for.
 
 use std::fmt;
 use std::fs::File;
@@ -21,6 +21,8 @@ mod portable;
 pub(crate) mod signal;
 #[cfg(all(unix, not(outpace_portable)))]
 mod unix;
+#[cfg(windows)]
+mod windows;
 
 pub(crate) use input::*;
 #[cfg(all(target_os = "linux", not(outpace_portable)))]
@@ -29,6 +31,8 @@ pub(crate) use linux::*;
 pub(crate) use portable::*;
 #[cfg(all(unix, not(any(target_os = "linux", outpace_portable))))]
 pub(crate) use unix::*;
+#[cfg(windows)]
+pub(crate) use windows::at_console_event;
 
 impl fmt::Display for OsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

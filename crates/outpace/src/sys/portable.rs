@@ -187,7 +187,7 @@ pub(crate) fn pause() {
     std::thread::sleep(Duration::from_millis(1));
 }
 
-/// Calls `run` at exit. The C runtime of every platform with std has `atexit`.
+/// Calls `run` at exit. The C runtime of every platform with std has `atexit`; on Windows, `std::process::exit` does not come by it.
 pub(crate) fn at_exit(run: fn(Option<i32>)) {
     use std::sync::OnceLock;
     static RUN: OnceLock<fn(Option<i32>)> = OnceLock::new();
@@ -203,6 +203,8 @@ pub(crate) fn at_exit(run: fn(Option<i32>)) {
     let _ = RUN.set(run);
     // SAFETY: `call` lives as long as the process.
     unsafe { atexit(call) };
+    #[cfg(windows)]
+    super::windows::at_exit_process(run);
 }
 
 /// Ends a process that is already exiting with another status.
