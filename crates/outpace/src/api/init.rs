@@ -279,10 +279,10 @@ mod imp {
                     let _ = before.install(signal);
                 }
             }
-            // The thread is behind a breakpoint, or a system call that was refused. Otherwise the instruction runs again, and raises
-            // it again. SAFETY: the handler's argument.
-            let is_over = matches!(signal, libc::SIGTRAP | libc::SIGSYS);
-            if is_over || unsafe { signal::was_sent(info) } {
+            // SAFETY: the handler's argument.
+            let was_sent = unsafe { signal::was_sent(info) };
+            // The instruction runs again otherwise, and raises it again; but not a breakpoint, nor a system call that was refused.
+            if was_sent || matches!(signal, libc::SIGTRAP | libc::SIGSYS) {
                 signal::raise(signal);
             }
         });
