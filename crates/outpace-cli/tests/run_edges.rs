@@ -964,3 +964,32 @@ fn a_service_still_sees_that_it_writes_to_the_journal() {
     ours.read_to_string(&mut shown).unwrap();
     assert!(shown.starts_with("pipe:"), "{shown}");
 }
+
+/// systemd's variables tell a service by its process that sockets and a watchdog are for it.
+#[test]
+fn a_service_sees_that_sockets_and_watchdog_are_for_it() {
+    for shim in ["auto", "never"] {
+        let script = format!(
+            "LISTEN_PID=$$ WATCHDOG_PID=1 exec {} run --shim {shim} sh -c 'echo $$ $LISTEN_PID $WATCHDOG_PID'",
+            env!("CARGO_BIN_EXE_outpace")
+        );
+        let on_pipe = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let on_pipe = String::from_utf8(on_pipe.stdout).unwrap();
+        let on_terminal = Command::new("script")
+            .args(["-qec", &script, "/dev/null"])
+            .output();
+        for shown in [
+            Some(on_pipe),
+            on_terminal
+                .ok()
+                .map(|it| String::from_utf8(it.stdout).unwrap()),
+        ] {
+            let Some(shown) = shown else {
+                eprintln!("skipped: script is missing");
+                continue;
+            };
+            let words: Vec<&str> = shown.split_whitespace().collect();
+            assert_eq!((words[0], words[2]), (words[1], "1"), "{shown}");
+        }
+    }
+}

@@ -206,6 +206,18 @@ fn the_file_of_the_counters_takes_the_place_of_a_regular_file_only() {
     );
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(fs::read_to_string(&file).unwrap().starts_with("# HELP"));
+
+    let output = fs::File::create(&file).unwrap();
+    let mut command = outpace("run");
+    command.args(["--stats", link.to_str().unwrap(), "echo", "output"]);
+    let refused = command.stdout(output).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let message = text(&refused.stderr);
+    assert!(
+        message.contains("the program's output goes to this file"),
+        "{message}"
+    );
+    assert_eq!(fs::read_to_string(&file).unwrap(), "");
 }
 
 /// A log that is a regular file is the program's own, but the counters are asked for all the same.

@@ -3,9 +3,10 @@
 use super::counts::Counts;
 use super::outlet::Outlet;
 use super::rate::Rate;
-use super::report;
+use super::{are_same, report};
 use crate::platform::{procfs, signals};
 use crate::user::failure::Failure;
+use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -88,6 +89,14 @@ impl StatsFile {
         let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(refused(io::Error::other("not a regular file")));
+        }
+        if let Ok(file) = rustix::fs::open(path, OFlags::PATH, Mode::empty()) {
+            let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
+            if are_same(&file, stdout) || are_same(&file, stderr) {
+                let shared = io::Error::other("the program's output goes to this file");
+                return Err(Failure::failed(path.display(), shared)
+                    .remedy("give --stats a file of its own"));
+            }
         }
         let file = Self {
             path: path.to_owned(),

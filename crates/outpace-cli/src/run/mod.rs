@@ -21,6 +21,7 @@ mod shim;
 mod stamps;
 mod tee;
 mod terminal;
+mod variables;
 
 use crate::platform::signals;
 use crate::user::action::Action;

@@ -18,16 +18,16 @@
 use super::lines::Returns;
 use super::shim::Shim;
 use super::terminal::{self, Settings};
+use super::variables;
 use crate::platform::descriptors;
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Pid;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -571,7 +571,8 @@ fn keep(keys: &OwnedFd, mut telling: UnixStream, mut orders: Orders) {
 fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) -> io::Result<i32> {
     rustix::process::setsid()?;
     rustix::process::ioctl_tiocsctty(terminal)?;
-    name_terminal(rustix::stdio::stdout(), terminal);
+    // SAFETY: this process has one thread.
+    unsafe { variables::name_terminal(rustix::stdio::stdout(), terminal) };
     let mut command = command(start.words, start.standard);
     command.process_group(0);
     let descriptor = terminal.as_raw_fd();
@@ -614,6 +615,10 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
         // SAFETY: this process has one thread.
         unsafe { shim.give_to(&mut command) };
     }
+    if let Some(outpace) = rustix::process::getppid() {
+        // SAFETY: the same.
+        unsafe { variables::name_process(outpace.as_raw_pid(), &mut command) };
+    }
     let program = command.spawn()?.id() as i32;
     drop(command);
     // The leader also moves the terminal while it is in the background itself.
@@ -629,25 +634,6 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     rustix::stdio::dup2_stdout(&nowhere)?;
     rustix::stdio::dup2_stderr(&nowhere)?;
     Ok(program)
-}
-
-/// Variables that name the user's terminal (GPG_TTY, SSH_TTY) name the program's: programs open it by that name, and would read the
-/// keys beside `outpace`.
-fn name_terminal(users: BorrowedFd<'_>, programs: &OwnedFd) {
-    let variables = std::env::vars_os();
-    let mut named = variables.filter(|(_, value)| value.as_bytes().starts_with(b"/dev/"));
-    let Some(first) = named.next() else {
-        return;
-    };
-    let name = |terminal| rustix::termios::ttyname(terminal, Vec::new()).ok();
-    let (Some(before), Some(now)) = (name(users), name(programs.as_fd())) else {
-        return;
-    };
-    let is_before = |(_, value): &(OsString, OsString)| value.as_bytes() == before.to_bytes();
-    for (variable, _) in std::iter::once(first).chain(named).filter(is_before) {
-        // SAFETY: this process has one thread.
-        unsafe { std::env::set_var(variable, OsStr::from_bytes(now.to_bytes())) };
-    }
 }
 
 #[cfg(test)]

@@ -7,13 +7,13 @@ use super::monitor::Standard;
 use super::relay::Relay;
 use super::shim::Shim;
 use super::tee::Tee;
-use super::{Run, When, are_same, check_descriptors, monitor, no_shim};
+use super::{Run, When, are_same, check_descriptors, monitor, no_shim, variables};
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
 use crate::user::failure::{Failure, Outcome};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
 
 /// Passed on to the program if a process has sent them, as are others [meant for it](signals::meant_for_programs); the terminal's
@@ -83,8 +83,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     // SAFETY: no thread has been started yet, not even a relay's.
     #[allow(unsafe_code)]
     unsafe {
-        name_journal(stdout, &standard.stdout);
-        name_journal(stderr, &standard.stderr);
+        variables::name_journal(stdout, &standard.stdout);
+        variables::name_journal(stderr, &standard.stderr);
     }
     let mut command = monitor::command(&run.command, standard);
     if let Some(Ok(shim)) = &shim {
@@ -93,6 +93,11 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         unsafe {
             Arc::clone(shim).give_to(&mut command);
         }
+    }
+    // SAFETY: the same.
+    #[allow(unsafe_code)]
+    unsafe {
+        variables::name_process(std::process::id() as i32, &mut command);
     }
     let program = command.spawn();
     // Its copies would keep the pipes open.
@@ -150,30 +155,6 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         run.say(format_args!("no shim: {reason}"));
     }
     Ok(finished.repeat())
-}
-
-/// By JOURNAL_STREAM a service knows the descriptor that leads to systemd's journal (systemd.exec(5)): the variable tells of the pipe in
-/// that one's place.
-///
-/// # Safety
-///
-/// This process has one thread.
-#[allow(unsafe_code)]
-unsafe fn name_journal(ours: BorrowedFd<'_>, pipe: &Option<OwnedFd>) {
-    const NAME: &str = "JOURNAL_STREAM";
-    let (Some(pipe), Some(journal)) = (pipe, std::env::var_os(NAME)) else {
-        return;
-    };
-    let name = |descriptor: BorrowedFd<'_>| {
-        let stat = rustix::fs::fstat(descriptor).ok()?;
-        Some(format!("{}:{}", stat.st_dev, stat.st_ino))
-    };
-    if let (Some(before), Some(now)) = (name(ours), name(pipe.as_fd()))
-        && journal == *before
-    {
-        // SAFETY: the caller's.
-        unsafe { std::env::set_var(NAME, now) };
-    }
 }
 
 /// Passes signals on until the program has ended.
