@@ -14,9 +14,9 @@
  * Link with liboutpace_c (pkg-config outpace). C99 or later, C++11 or later; outpace.hpp has an std::ostream.
  *
  * A stream is a queue of bytes with a drain; its buffering says when the drain runs, and on whose thread. Standard output
- * is OUTPACE_PROMPT on a terminal, pipe or socket: as fast as a block, as timely as a line. No output is lost at exit or at
- * return from main. C's stdio and outpace do not wait for each other: where both write to one descriptor, call
- * outpace_flush before printf, and fflush before outpace.
+ * is OUTPACE_PROMPT: as fast as a block, as timely as a line (within 4 ms, in a file within 100 ms). No output is lost at exit
+ * or at return from main. C's stdio and outpace do not wait for each other: where both write to one descriptor, call outpace_flush
+ * before printf, and fflush before outpace.
  *
  * Functions that return int return 0, or an error number of errno.h (EINVAL for NULL, which no other function takes), except
  * outpace_fd.

@@ -28,10 +28,10 @@
 //! | enters raw mode (`crossterm`, `rpassword`, `tcsetattr`) | pending lines come out without carriage returns: even `TCSADRAIN` waits only for bytes that the kernel has | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | has tests that look at output | under `cfg(test)` the macros print by std's, so libtest captures them. A library that an integration test uses is not under `cfg(test)`: its lines are not captured | [`capture`](capture()) |
 //! | prints to standard error, too, and one reader takes both by two pipes (containers, CI) | standard error overtakes; in the same terminal, pipe or file the order holds | [`share()`] |
-//! | is stopped (SIGSTOP, Ctrl-Z, a debugger) right after it has printed | the last 4 ms are shown when it continues | [`flush`](Stdout::flush) before, or [`share()`] |
+//! | is stopped (SIGSTOP, Ctrl-Z, a debugger) right after it has printed | the last 4 ms (in a file 100 ms) are there when it continues | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | changes its namespaces (`unshare`, `setns`) or the rights of one thread (landlock) | after a burst there is a helper thread: the kernel refuses what is for processes of one thread, and the helper keeps its rights | do that before it prints, or choose `Line` |
 //! | has a second copy or version of outpace, by a dependency or a plugin | each has its own streams: their lines overtake, and at a signal only the copy drains whose [`init()`] came first | [`share()`] in each |
-//! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | pending output is lost: the last 4 ms, or in a file a block of at most 256 KiB | [`init()`]; where the program has reset SIGPIPE (`SIG_DFL`) and that comes from another pipe, [`share()`] |
+//! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | pending output is lost: the last 4 ms, or in a file 100 ms | [`init()`]; where the program has reset SIGPIPE (`SIG_DFL`) and that comes from another pipe, [`share()`] |
 //! | is ended by `_exit`, `abort` or SIGKILL | the same | [`flush`](Stdout::flush) before `_exit`, [`fatal_faults`](init::fatal_faults) for `abort`; see [`endings`] |
 //!
 //! [`share()`] suits all of these programs: when a statement ends, the kernel has its output. A statement then costs as
@@ -46,10 +46,10 @@
 //! | `Unbuffered` | the caller, every message: one system call, however many fragments it has |
 //! | `Line` | the caller, at the last newline of a message |
 //! | `Block` | the caller, when the buffer is full |
-//! | `Prompt` | the caller when it is full; a helper thread `max_delay` (4 ms) after the oldest byte |
+//! | `Prompt` | the caller when it is full; a helper thread `max_delay` (4 ms, in a regular file 100 ms) after the oldest byte |
 //! | `Background` | a helper thread only; the caller waits only while the queue is full |
 //!
-//! Standard output is `Prompt` on a terminal, pipe or socket and `Block` on a regular file; it is `Line` where a write is
+//! Standard output is `Prompt`, in a regular file with a `max_delay` of 100 ms; it is `Line` where a write is
 //! a message or a command: datagram sockets, devices, files of `/proc` and `/sys`. Standard error is `Unbuffered`. A
 //! *message* is what one `write!`, `write_all` or chain of typed calls adds. Messages of different threads are never interleaved, and those of one thread stay in order.
 //!

@@ -24,8 +24,8 @@ pub struct Stderr(());
 
 /// The process's standard output.
 ///
-/// By default it is buffered by [`Buffering::Prompt`] on a terminal, pipe or socket and by
-/// [`Buffering::Block`] on a regular file. Costs nothing to call.
+/// By default it is buffered by [`Buffering::Prompt`], with a delay of 4 ms, or of 100 ms in a regular file. Costs nothing to
+/// call.
 ///
 /// ```
 /// use std::io::Write;

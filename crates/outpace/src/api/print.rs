@@ -4,7 +4,7 @@
 
 use super::capture;
 use super::send::{send, send_in_place, send_text};
-use super::share::{std_first, std_next};
+use super::share::std_first;
 use crate::stream::engine::{Engine, STDERR, STDOUT};
 use crate::stream::hot::{
     Drafted, Outcome, ask_and_leave, enter_stdout_to_print, enter_to_print, format_draft,
@@ -292,7 +292,6 @@ fn print_text(engine: &Engine, text: &str) {
     if !send_text(engine, text.as_bytes()) {
         printing_failed(engine);
     }
-    std_next(engine);
 }
 
 #[cold]

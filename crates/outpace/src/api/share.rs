@@ -5,7 +5,6 @@
 //! the stream's lock, because a thread may print here while it holds std's lock.
 
 use crate::stream::engine::{Engine, STDERR, STDOUT};
-use crate::stream::policy::EARLY_MESSAGES;
 use crate::stream::registry::standard_streams;
 use crate::stream::state::Role;
 use crate::sync::thread::{thread_id, work};
@@ -83,16 +82,4 @@ pub(crate) fn std_first(engine: &Engine) {
     if !engine.is_in_background() {
         flush_std();
     }
-}
-
-/// After a message of a macro: writes whole lines among the first messages at once, into a file, too, unless the program
-/// has asked for [`Block`](crate::Buffering::Block). So a heading printed by a macro comes before later output through
-/// `std::io::stdout()`.
-pub(crate) fn std_next(engine: &Engine) {
-    // Counts only messages in the tail, which is cheap; `drain_early_lines` counts all.
-    let late = engine.cursor.messages() > EARLY_MESSAGES;
-    if engine.role != Role::Stdout || late || work::is_under_way() {
-        return;
-    }
-    engine.drain_early_lines();
 }

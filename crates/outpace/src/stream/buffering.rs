@@ -9,9 +9,9 @@ use std::time::Duration;
 /// When a stream's bytes go to the kernel, and on whose thread.
 ///
 /// Capacities are bytes; [`BY_DESTINATION`](Buffering::BY_DESTINATION) (0) follows the destination.
-/// The default of standard output is `Prompt` on a terminal, pipe or socket, `Block` on a regular
-/// file or the null device, and `Line` where each write is a message or a command: datagram sockets, devices,
-/// files of `/proc` and `/sys`. That of standard error is `Unbuffered`.
+/// The default of standard output is `Prompt` (with a delay of 4 ms on a terminal, pipe or socket, and of 100 ms in a regular
+/// file, so that `tail -f` shows it), `Block` on the null device, and `Line` where each write is a message or a command: datagram
+/// sockets, devices, files of `/proc` and `/sys`. That of standard error is `Unbuffered`.
 ///
 /// As text, in `OUTPACE_STDOUT` and `OUTPACE_STDERR` and for [`str::parse`]: `unbuffered`, `line`,
 /// `block[:64KiB]`, `prompt[:4ms]`, `background[:16MiB]`.
@@ -118,11 +118,18 @@ impl Buffering {
     /// The default of standard output.
     pub(crate) fn for_destination(destination: Destination) -> &'static Self {
         static PROMPT: Buffering = Buffering::prompt();
+        // A file is looked at by people, and by scripts that wait for a line. In writes a tenth of a second apart it costs what
+        // blocks cost.
+        static PATIENT: Buffering = Buffering::Prompt {
+            capacity: Buffering::BY_DESTINATION,
+            max_delay: Duration::from_millis(100),
+        };
         static BLOCK: Buffering = Buffering::block();
         static LINE: Buffering = Buffering::Line;
         match destination {
             Destination::Terminal | Destination::Pipe(_) | Destination::Socket => &PROMPT,
-            Destination::File | Destination::Null => &BLOCK,
+            Destination::File => &PATIENT,
+            Destination::Null => &BLOCK,
             Destination::Messages => &LINE,
         }
     }

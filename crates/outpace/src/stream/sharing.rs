@@ -2,7 +2,6 @@
 
 use super::engine::Engine;
 use super::patience::Patience;
-use super::policy::EARLY_MESSAGES;
 use super::state::Mode;
 use crate::sync::lock::Around;
 use crate::sync::thread::{thread_id, work};
@@ -20,15 +19,6 @@ impl Engine {
     /// Whether callers leave the draining to the helper.
     pub(crate) fn is_in_background(&self) -> bool {
         self.lock_state().mode == Mode::Background
-    }
-
-    /// Drains the lines among a stream's first messages, if its buffering is the default `Block`.
-    pub(crate) fn drain_early_lines(&self) {
-        let state = self.lock_state();
-        let early = self.messages(&state) <= EARLY_MESSAGES;
-        if early && state.mode == Mode::Block && state.is_by_default() {
-            drop(self.drain_lines(state));
-        }
     }
 
     /// Drains the messages of the guard that was left. The next call returns an error.

@@ -202,12 +202,6 @@ impl State {
         destination.unwrap_or(Destination::File)
     }
 
-    /// Whether the buffering in force was not chosen.
-    pub(super) fn is_by_default(&self) -> bool {
-        let environment = self.environment.as_ref().is_some_and(Option::is_some);
-        self.chosen.is_none() && self.preferred.is_none() && !environment
-    }
-
     /// The failure as a result, which the caller reports.
     pub(super) fn report_failure(&mut self) -> Result<(), sys::OsError> {
         let Some(failure) = self.failure.as_mut() else {

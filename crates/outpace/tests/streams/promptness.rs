@@ -16,6 +16,7 @@ list! {
         background_appears_while_the_program_spins,
     ],
     native: [
+        what_a_slow_program_prints_into_a_file_appears_there,
         hello_world_is_one_write_and_one_thread,
         twelve_messages_are_twelve_writes_and_one_thread,
         a_line_now_and_then_is_written_by_its_caller,
@@ -24,7 +25,7 @@ list! {
         under_a_clock_that_stands_still_a_question_appears,
     ],
     programs: [
-        spin, sleep, hold_the_guard, build_a_message, ask, count_slowly, burst_pause_burst,
+        spin, sleep, hold_the_guard, build_a_message, ask, count_slowly, burst_pause_burst, watch_own_file,
         hello_world, twelve, now_and_then, many, burst_then_nothing, question_after_a_burst,
     ],
 }
@@ -140,6 +141,34 @@ fn every_message_of_a_slow_program_appears_before_the_next_one() {
         }
         running.finish().succeeded();
     }
+}
+
+/// Goes on when its file has what it has printed.
+fn watch_own_file() {
+    let mut expected = String::new();
+    for i in 0..60 {
+        let line = format!("line {i}\n");
+        outpace::print!("{line}");
+        expected += &line;
+        // Bursts of ten, in which it does not wait.
+        if i % 10 == 9 {
+            while std::fs::read_to_string("/proc/self/fd/1").unwrap() != expected {
+                std::thread::sleep(std::time::Duration::from_millis(1));
+            }
+        }
+    }
+}
+
+fn what_a_slow_program_prints_into_a_file_appears_there() {
+    let finished = Program::new(watch_own_file).run(To::File).succeeded();
+    assert_eq!(
+        finished
+            .stdout
+            .iter()
+            .filter(|byte| **byte == b'\n')
+            .count(),
+        60
+    );
 }
 
 fn burst_pause_burst() {

@@ -83,7 +83,7 @@ fn the_environment_chooses_a_policy() {
 fn the_default_follows_the_destination() {
     assert_buffering(Program::new(tell), To::Pipe, "prompt");
     assert_buffering(Program::new(tell), To::Terminal, "prompt");
-    assert_buffering(Program::new(tell), To::File, "block:256KiB");
+    assert_buffering(Program::new(tell), To::File, "prompt:100ms");
 }
 
 fn count() {
