@@ -30,6 +30,8 @@
 //! | prints to standard error, too, and one reader takes both by two pipes (containers, CI) | standard error overtakes; in the same terminal, pipe or file the order holds | [`share()`] |
 //! | is stopped (SIGSTOP, Ctrl-Z, a debugger) right after it has printed | the last 4 ms (in a file 100 ms) are there when it continues | [`flush`](Stdout::flush) before, or [`share()`] |
 //! | changes its namespaces (`unshare`, `setns`) or the rights of one thread (landlock) | after a burst there is a helper thread: the kernel refuses what is for processes of one thread, and the helper keeps its rights | do that before it prints, or choose `Line` |
+//! | asks whether it has one thread: the crate `time` before 0.3.37 for local time, Python's `os.fork`, sanitizers of threads | after a burst it has two: `time` gives no local time, Python warns | do that before it prints, or choose `Line` |
+//! | is a library of a program in another language, which may end without C's `exit` (Go always does, Ruby by `exit!`) | pending output is lost | [`share()`] in the library's first call |
 //! | has a second copy or version of outpace, by a dependency or a plugin | each has its own streams: their lines overtake, and at a signal only the copy drains whose [`init()`] came first | [`share()`] in each |
 //! | is ended by Ctrl-C or another signal, or by a panic under `panic = "abort"` | pending output is lost: the last 4 ms, or in a file 100 ms | [`init()`]; where the program has reset SIGPIPE (`SIG_DFL`) and that comes from another pipe, [`share()`] |
 //! | is ended by `_exit`, `abort` or SIGKILL | the same | [`flush`](Stdout::flush) before `_exit`, [`fatal_faults`](init::fatal_faults) for `abort`; see [`endings`] |

@@ -51,6 +51,9 @@ pub fn init() {
 ///
 /// Does not wait for a reader that has taken no bytes for 200 ms. Called by a panicking thread, it does nothing.
 ///
+/// A hook that the program sets later, without a call of this one, takes its place. Then a panic that aborts drains by the signal of
+/// `abort` (SIGABRT), on Unix, unless the program handles that.
+///
 /// ```
 /// outpace::init::panic_hook();
 /// ```
@@ -67,6 +70,7 @@ pub fn panic_hook() {
             }
             previous(panic);
         }));
+        imp::panics_that_abort();
     });
 }
 
@@ -231,6 +235,22 @@ mod imp {
         }
     }
 
+    /// Makes the `abort` of a panic drain. Any other does not: a program that has corrupted its memory may write corrupted output.
+    pub(super) fn panics_that_abort() {
+        extern "C" fn on_abort(signal: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+            if std::thread::panicking() {
+                drain_in_handler();
+            }
+            signal::end_by(signal);
+        }
+
+        let is_default = signal::Action::of(libc::SIGABRT).is_ok_and(|action| action.is_default());
+        if is_default {
+            // Cannot fail: SIGABRT may be handled.
+            let _ = signal::Action::call(on_abort).install(libc::SIGABRT);
+        }
+    }
+
     /// The signals of a process that cannot continue.
     const FATAL: [c_int; 7] = [
         libc::SIGABRT,
@@ -314,6 +334,8 @@ mod imp {
     }
 
     pub(super) fn broken_pipe() {}
+
+    pub(super) fn panics_that_abort() {}
 
     pub(super) fn fatal_faults() -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())

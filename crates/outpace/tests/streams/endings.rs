@@ -19,7 +19,7 @@ const COLUMNS: [(&str, &str); 5] = [
 ];
 
 /// The endings, by their names in the table.
-const ENDINGS: [(&str, fn()); 41] = [
+const ENDINGS: [(&str, fn()); 42] = [
     ("return from `main`", || {}),
     ("`process::exit(3)` in `main`", || exit(3)),
     ("`process::exit(3)` in another thread", || {
@@ -44,6 +44,13 @@ const ENDINGS: [(&str, fn()); 41] = [
     }),
     ("panic that aborts", panic_and_abort),
     ("panic that aborts, `init()`", panic_and_abort),
+    (
+        "panic that aborts, after a hook of the program's, `init()`",
+        || {
+            std::panic::set_hook(Box::new(|_| ()));
+            panic_and_abort();
+        },
+    ),
     ("`abort`", || std::process::abort()),
     ("`abort`, `fatal_faults()`", || std::process::abort()),
     ("fault (SIGSEGV)", fault),
