@@ -38,7 +38,10 @@
 /// - A message of a type's own `Display` is built in memory before it is written, and a text that does not fit into the
 ///   buffer is copied there: 1 GB printed at once takes 1 GB.
 /// - For an argument that is no expression (`1 2`) the compiler may report more than one error.
-/// - Clippy's lints about formatting know only std's macros.
+/// - Clippy's lints know only std's macros: those about formatting, and `print_stdout`, `print_stderr` and `dbg_macro`, in whose
+///   place `disallowed-macros` in `clippy.toml` serves. `cfg_not_test` warns of each call.
+/// - `write!` does not compile where the destination's own `write_fmt` returns what borrows the message, as an `async fn` does.
+///   `std::write!` does.
 /// - If a `Display` fails, panics or ends the process, no part of the message is printed; std prints the part before
 ///   it.
 /// - Beside `#[macro_use] extern crate outpace`, a `use std::*` makes the names ambiguous.
