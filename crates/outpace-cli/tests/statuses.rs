@@ -4,6 +4,7 @@
 mod scripted;
 
 use std::fs::File;
+use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
 use scripted::{open_terminal, text};
@@ -143,5 +144,26 @@ fn a_terminal_that_takes_no_escape_sequence_is_refused_with_the_remedy() {
         assert_eq!(output.status.code(), Some(1), "{line}: {said}");
         assert!(said.starts_with(&format!("outpace: {object}: ")), "{said}");
         assert!(said.contains("set TERM to your terminal's name"), "{said}");
+    }
+}
+
+#[test]
+fn a_script_without_its_interpreter_is_said_to_be_there() {
+    use std::os::unix::fs::OpenOptionsExt;
+    let path = scripted::scratch("no-interpreter");
+    let mut script = File::options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o755)
+        .open(&path)
+        .unwrap();
+    script.write_all(b"#!/no/such/interpreter\n").unwrap();
+    drop(script);
+    for command in ["run", "trace"] {
+        let refused = scripted::outpace(command).arg(&path).output().unwrap();
+        assert_eq!(refused.status.code(), Some(127));
+        let message = text(&refused.stderr);
+        assert!(message.contains("the file is there"), "{message}");
     }
 }

@@ -48,7 +48,7 @@ const NEXT: [(&str, &str); 3] = [
         "outpace bench lines --to xterm,tty",
         "the same in real terminals, with details",
     ),
-    ("outpace bench --quick", "every experiment, in a minute"),
+    ("outpace bench --quick", "most experiments, in a minute"),
 ];
 
 const LABEL: usize = 31;

@@ -217,12 +217,18 @@ enum UserInput {
     OtherStream,
 }
 
-/// Waits until the terminal has worked through everything.
+/// Waits until the terminal has worked through everything, or the user gives it up by q or Ctrl-C.
 fn confirm(stream: StandardStream) -> io::Result<()> {
     stream.open()?.write_all(answer::WHERE_IS_THE_CURSOR)?;
     // The stream itself may be open for writing only.
     let input = File::open("/dev/tty")?;
-    if answer::read_answer(&input, ANSWER, |answer| answer.contains(&b'R'))? {
+    let mut is_confirmed = false;
+    answer::read_answer(&input, ANSWER, |answer| {
+        const CTRL_C: u8 = 3;
+        is_confirmed = answer.contains(&b'R');
+        is_confirmed || answer.iter().any(|key| [b'q', CTRL_C].contains(key))
+    })?;
+    if is_confirmed {
         return Ok(());
     }
     let text = "the terminal never confirmed the last frame";

@@ -62,7 +62,7 @@ pub(super) unsafe fn name_journal(ours: BorrowedFd<'_>, pipe: &Option<OwnedFd>) 
 /// This process has one thread.
 pub(super) unsafe fn name_process(outpace: i32, command: &mut Command) {
     let outpace = outpace.to_string();
-    for name in ["LISTEN_PID", "WATCHDOG_PID"] {
+    for name in ["LISTEN_PID", "WATCHDOG_PID", "SYSTEMD_EXEC_PID"] {
         if std::env::var_os(name).is_none_or(|process| process != *outpace) {
             continue;
         }

@@ -5,6 +5,7 @@ use crate::platform;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -40,6 +41,15 @@ impl Failure {
     /// A user's command did not start. The status is that of shells: 127 if the command is not there, else 126.
     pub(crate) fn cannot_start(command: &OsStr, error: &io::Error) -> Self {
         let (status, remedy) = match error.kind() {
+            io::ErrorKind::NotFound
+                if command.as_bytes().contains(&b'/') && Path::new(command).exists() =>
+            {
+                (
+                    127,
+                    "the file is there, but not what its first line or its head names: an interpreter (perhaps \
+                 with a carriage return at its end), or the loader of another C library",
+                )
+            }
             io::ErrorKind::NotFound if command.to_string_lossy().contains(char::is_whitespace) => (
                 127,
                 "leave out the quotes around the whole command, or give it to a shell: sh -c '…'",
