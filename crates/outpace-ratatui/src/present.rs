@@ -211,12 +211,13 @@ impl Presenter {
         }
     }
 
-    /// Shows a screen: at once, or as soon as the terminal has time. `damage` is empty afterwards. `is_raw` says whether the
-    /// terminal is in raw mode.
+    /// Shows a screen: at once, or as soon as the terminal has time. `damage` is empty afterwards. `is_drawn`: not the cursor alone has changed.
+    /// `is_raw` says whether the terminal is in raw mode.
     pub(crate) fn present(
         &mut self,
         screen: &Screen,
         damage: &mut Damage,
+        is_drawn: bool,
         is_raw: impl FnOnce() -> bool,
     ) -> io::Result<()> {
         let written = self.write_now(true, &mut |renderer, bytes| {
@@ -226,7 +227,7 @@ impl Presenter {
         match self {
             Self::Threaded {
                 worker, max_lag, ..
-            } if !written => worker.present(screen, damage, is_raw(), *max_lag),
+            } if !written => worker.present(screen, damage, is_drawn, is_raw(), *max_lag),
             _ => Ok(()),
         }
     }

@@ -30,7 +30,7 @@ pub(crate) use transcript::{Addition, Glyph, Glyphs, TranscriptRenderer};
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";
 const END_SYNCHRONIZED: &str = "\x1b[?2026l";
 const HIDE_CURSOR: &str = "\x1b[?25l";
-const SHOW_CURSOR: &str = "\x1b[?25h";
+pub(crate) const SHOW_CURSOR: &str = "\x1b[?25h";
 /// Some terminals give up on a synchronized update that is longer than this.
 const MAX_SYNCHRONIZED: usize = (2 << 20) - 64;
 /// Terminals read at least this many bytes at a time, so a frame that only prints needs no synchronizing.

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use super::Output;
 use super::shared::Shared;
 use crate::sys;
 
@@ -65,6 +66,8 @@ struct GateState {
     late: Option<Caller>,
     /// The program held the lock itself the last time: there is no use in waiting until the thread has got it.
     taken_elsewhere: bool,
+    /// The program waits for its last frame.
+    ending: bool,
     quit: bool,
 }
 
@@ -72,16 +75,15 @@ struct GateState {
 struct Caller(Option<sys::Thread>);
 
 impl Caller {
-    /// Gives it time for the other half of leaving the screen.
-    fn wait(&self) {
-        let Some(thread) = &self.0 else {
-            return std::thread::sleep(GRACE);
-        };
-        let start = thread.run_time();
-        std::thread::sleep(GRACE);
-        while thread.is_runnable() && thread.run_time() - start < GRACE_OF_PROCESSOR {
-            std::thread::sleep(STEP);
-        }
+    fn run_time(&self) -> Option<Duration> {
+        self.0.as_ref().map(sys::Thread::run_time)
+    }
+
+    /// Whether it waits for a processor, and has had one for less than the grace since `start`.
+    fn needs_time(&self, start: Option<Duration>) -> bool {
+        let is_runnable = self.0.as_ref().is_some_and(sys::Thread::is_runnable);
+        let ran = self.run_time().zip(start).map(|(now, start)| now - start);
+        is_runnable && ran.is_some_and(|ran| ran < GRACE_OF_PROCESSOR)
     }
 }
 
@@ -93,11 +95,19 @@ struct Taker {
 }
 
 impl Taker {
-    /// Whether it sleeps for the lock, which the program holds: else it waits for a processor. Not to be asked while it may wait for something
-    /// else, the state's lock.
+    /// Whether it sleeps for the lock, which the program holds. Not to be asked while it may wait for something else, the state's lock.
     fn is_refused(&self) -> bool {
+        self.is_locking.load(Ordering::Acquire) && !self.is_runnable()
+    }
+
+    /// Whether it has come to the lock, and waits for a processor.
+    fn is_about_to_hold(&self) -> bool {
+        self.is_locking.load(Ordering::Acquire) && self.is_runnable()
+    }
+
+    fn is_runnable(&self) -> bool {
         let thread = self.thread.get().and_then(Option::as_ref);
-        self.is_locking.load(Ordering::Acquire) && !thread.is_some_and(sys::Thread::is_runnable)
+        thread.is_some_and(sys::Thread::is_runnable)
     }
 }
 
@@ -241,39 +251,78 @@ impl Gate {
         }
     }
 
-    /// For the draw call, after [`close`](Self::close): waits a moment until they are held back for sure.
+    /// For the draw call, after [`close`](Self::close): waits a moment until they are held back for sure. If they are not, that is left to the
+    /// presenter's thread. The lock stays free until then: the program may have printed the first half of leaving the screen, and need it for the
+    /// rest.
     pub(super) fn wait_until_held(&self) {
         let state = self.shared.state();
         if !state.taken_elsewhere {
             // Done, too, if the frame has been written by then.
             let mut state = self.wait_for_lock(state, LIMIT);
-            state.late = (state.closed && !state.held).then(|| Caller(sys::Thread::current()));
+            if state.closed && !state.held {
+                state.closed = false;
+                state.late = Some(Caller(sys::Thread::current()));
+                drop(state);
+                self.notify();
+            }
         }
     }
 
     /// For the presenter's thread, before it writes: waits where the draw call did not, and until the program's text is written.
-    pub(super) fn catch_up(&self) {
-        let state = self.shared.state();
+    pub(super) fn catch_up(&self, output: &Output) {
+        let mut state = self.shared.state();
         if state.taken_elsewhere {
             return;
         }
-        let mut state = self.wait_for_lock(state, PRESENTERS_LIMIT);
-        while state.closed && !state.held {
+        let mut limit = PRESENTERS_LIMIT;
+        loop {
+            state = self.wait_for_lock(state, limit);
+            if let Some(caller) = state.late.take() {
+                drop(state);
+                // The program may be in the middle of a write, as long as the terminal takes no bytes.
+                output.wait();
+                self.give_time(&caller);
+                self.close();
+                state = self.shared.state();
+                continue;
+            }
+            if !state.closed || state.held || state.ending {
+                break;
+            }
             drop(state);
             let is_refused = self.taker.is_refused();
             state = self.shared.state();
-            if is_refused {
+            if is_refused && state.late.is_none() {
                 state.taken_elsewhere = state.closed && !state.held;
                 break;
             }
-            state = self.wait_for_lock(state, STEP);
+            limit = STEP;
         }
-        let late = state.late.take().filter(|_| state.closed);
         let printed = |state: &GateState| state.flushed || !state.held || !state.closed;
         drop(self.shared.wait(state, printed));
-        if let Some(caller) = late {
-            caller.wait();
+    }
+
+    /// Gives the thread of a draw call time for the other half of leaving the screen.
+    fn give_time(&self, caller: &Caller) {
+        let start = caller.run_time();
+        let mut time = GRACE;
+        loop {
+            let state = self.wait_while(self.shared.state(), time, |_| true);
+            let (is_held, is_ending) = (state.held, state.ending);
+            drop(state);
+            // The gate's thread, which came too late, has the lock for a moment.
+            let is_held = is_held || self.taker.is_about_to_hold();
+            if is_ending || !is_held && !caller.needs_time(start) {
+                return;
+            }
+            time = STEP;
         }
+    }
+
+    /// The program has come to its last call, and prints nothing before that returns: no frame waits for its text any more.
+    pub(super) fn end(&self) {
+        self.shared.state().ending = true;
+        self.notify();
     }
 
     fn wait_for_lock<'a>(
@@ -281,9 +330,18 @@ impl Gate {
         state: MutexGuard<'a, GateState>,
         limit: Duration,
     ) -> MutexGuard<'a, GateState> {
+        self.wait_while(state, limit, |state| state.closed && !state.held)
+    }
+
+    fn wait_while<'a>(
+        &'a self,
+        state: MutexGuard<'a, GateState>,
+        limit: Duration,
+        holds: impl Fn(&GateState) -> bool,
+    ) -> MutexGuard<'a, GateState> {
         self.shared
             .changed
-            .wait_timeout_while(state, limit, |state| state.closed && !state.held)
+            .wait_timeout_while(state, limit, |state| holds(state) && !state.ending)
             .unwrap_or_else(PoisonError::into_inner)
             .0
     }
@@ -315,5 +373,84 @@ impl Drop for Gate {
     fn drop(&mut self) {
         self.shared.state().quit = true;
         self.notify();
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(outpace_portable)))]
+mod tests {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use std::fs::File;
+    use std::io::Read;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// There is one standard output for all tests of the process.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    /// A terminal as its emulator and as the program have it.
+    fn terminal() -> (File, sys::Terminal) {
+        let emulator = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&emulator).unwrap();
+        unlockpt(&emulator).unwrap();
+        let name = ptsname(&emulator, Vec::new()).unwrap();
+        let program = File::options().write(true).open(name.to_str().unwrap());
+        (emulator.into(), program.unwrap().into())
+    }
+
+    /// The gate came too late for a draw call, since the lock was taken. The program prints on: it may be leaving the screen.
+    fn late_gate() -> Gate {
+        let gate = Gate::new(Stream::Stdout);
+        gate.start().unwrap();
+        let lock = io::stdout().lock();
+        gate.close();
+        gate.wait_until_held();
+        drop(lock);
+        gate
+    }
+
+    #[test]
+    fn a_frame_waits_for_a_program_whose_text_waits_for_the_terminal() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut emulator, terminal) = terminal();
+        let mut filling = sys::reopen_nonblocking(&terminal).unwrap();
+        let mut full = 0;
+        while let Ok(written) = filling.write(&[b'x'; 1024]) {
+            full += written;
+        }
+        let gate = late_gate();
+        let reads = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                gate.catch_up(&Output::Terminal(terminal));
+                gate.open();
+                assert!(reads.load(Ordering::Acquire), "it has not waited");
+            });
+            // Longer than the grace.
+            std::thread::sleep(4 * GRACE);
+            reads.store(true, Ordering::Release);
+            emulator.read_exact(&mut vec![0; full]).unwrap();
+        });
+    }
+
+    /// `execute!` takes the lock twice: to print, and to flush.
+    #[test]
+    fn a_program_that_the_gate_came_too_late_for_gets_the_lock_again() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_emulator, terminal) = terminal();
+        let gate = late_gate();
+        let has_left = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                gate.catch_up(&Output::Terminal(terminal));
+                gate.open();
+                assert!(has_left.load(Ordering::Acquire), "it was held back");
+            });
+            for _ in 0..100 {
+                drop(io::stdout().lock());
+                std::thread::yield_now();
+            }
+            has_left.store(true, Ordering::Release);
+        });
     }
 }

@@ -39,7 +39,7 @@ impl Output {
                     bytes = &bytes[n..];
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock && self.wait() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -49,10 +49,11 @@ impl Output {
         Ok(())
     }
 
-    fn wait(&self) -> io::Result<()> {
+    /// Waits until a terminal takes bytes. `false`: this is none that can be waited for.
+    pub(super) fn wait(&self) -> bool {
         match self {
-            Self::Terminal(file) => sys::wait_writable(file, None).map(|_| ()),
-            Self::Writer(_) => Err(io::ErrorKind::WouldBlock.into()),
+            Self::Terminal(file) => sys::wait_writable(file, None).is_ok(),
+            Self::Writer(_) => false,
         }
     }
 

@@ -15,7 +15,7 @@ use super::gate::Gate;
 use super::output::{Output, Tempo};
 use super::{Failure, Make, Scrolling};
 use crate::model::{Screen, Stats};
-use crate::render::Renderer;
+use crate::render::{Renderer, SHOW_CURSOR};
 use crate::sys;
 
 /// So many bytes that must not be lost may wait. Then the application waits, too.
@@ -28,7 +28,7 @@ const STALLED: usize = 64 << 10;
 struct PendingFrame {
     screen: Screen,
     damage: Damage,
-    /// The terminal was in raw mode when the frame was drawn.
+    /// The terminal was in raw mode when the frame's cells were drawn.
     raw: bool,
 }
 
@@ -231,7 +231,7 @@ impl Worker {
         let mut bytes = Vec::new();
         while self.wait_for_work() {
             if let Some(gate) = &self.gate {
-                gate.catch_up();
+                gate.catch_up(&output);
             }
             // Before the frame is taken: the terminal's mode is looked at then, and has to hold until the frame is written.
             let writing = sys::Writing::begin();
@@ -316,6 +316,9 @@ impl Worker {
         let gone = frame.raw && is_left(&renderer, output);
         if gone {
             renderer.forget();
+            if frame.screen.cursor.visible {
+                bytes.extend_from_slice(SHOW_CURSOR.as_bytes());
+            }
         } else {
             renderer.be_thorough(self.fewest_bytes || is_slow);
             frame.damage.apply(&mut renderer, &frame.screen);
@@ -343,11 +346,13 @@ impl Worker {
         }
     }
 
-    /// Leaves a frame; `damage` is empty afterwards.
+    /// Leaves a frame; `damage` is empty afterwards. `is_drawn`: its cells were drawn now, and not the cursor alone, as where the application
+    /// shows that when it has left the screen.
     pub(super) fn present(
         self: &Arc<Self>,
         screen: &Screen,
         damage: &mut Damage,
+        is_drawn: bool,
         raw: bool,
         max_lag: Option<Duration>,
     ) -> io::Result<()> {
@@ -362,9 +367,11 @@ impl Worker {
             });
         }
         // An unread frame is replaced, but its damage still holds.
+        let mut was_raw = false;
         let mut frame = match slot.frame.take() {
             Some(unread) => {
                 slot.skipped += 1;
+                was_raw = unread.raw;
                 unread
             }
             None => slot.spare.take().unwrap_or_else(|| {
@@ -378,7 +385,7 @@ impl Worker {
         drop(slot);
         frame.screen.copy_from(screen);
         frame.damage.absorb(damage);
-        frame.raw = raw;
+        frame.raw = raw || was_raw && !is_drawn;
         let mut slot = self.slot();
         if !slot.closing {
             slot.frame = Some(frame);
@@ -530,6 +537,9 @@ impl Worker {
             return;
         }
         self.slot().stop = true;
+        if let Some(gate) = &self.gate {
+            gate.end();
+        }
         self.arrived.notify_one();
         if self.stuck.load(Ordering::Acquire) {
             return;

@@ -418,10 +418,8 @@ impl OutpaceBackend {
     }
 
     fn present(&mut self) -> io::Result<()> {
-        if !self.changed
-            && self.damage.is_empty()
-            && self.presented_cursor == Some(self.screen.cursor)
-        {
+        let is_drawn = self.changed || !self.damage.is_empty();
+        if !is_drawn && self.presented_cursor == Some(self.screen.cursor) {
             return self.presenter.wait(Some(Duration::ZERO)).map(|_| ());
         }
         let at = (self.screen.cursor.x, self.screen.cursor.y);
@@ -429,7 +427,9 @@ impl OutpaceBackend {
         self.screen.share();
         let terminal = &self.terminal;
         self.presenter
-            .present(&self.screen, &mut self.damage, || terminal.is_raw())?;
+            .present(&self.screen, &mut self.damage, is_drawn, || {
+                terminal.is_raw()
+            })?;
         self.changed = false;
         self.presented_cursor = Some(self.screen.cursor);
         Ok(())
