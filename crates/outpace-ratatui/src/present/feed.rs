@@ -30,6 +30,8 @@ struct FeedState {
     /// Take the live region away.
     farewell: bool,
     reflow: Option<Reflow>,
+    /// Others have the terminal.
+    suspended: bool,
     /// The terminal has had other output since the last farewell.
     others: bool,
     /// Show the live region again.
@@ -159,14 +161,15 @@ impl Shared<FeedState> {
             }
             let additions = std::mem::take(&mut state.additions);
             let mut rows = state.rows;
+            let mut shows = std::mem::take(&mut state.again);
             if let Some(newest) = state.live.take() {
                 live = newest;
                 state.presented += 1;
+                shows = true;
             }
             let is_vulnerable = renderer.is_vulnerable();
             due = Instant::now() + if is_vulnerable { SLOW_PACE } else { PACE };
             let farewell = std::mem::take(&mut state.farewell);
-            state.again = false;
             state.busy = true;
             if let Some(reflow) = state.reflow.take() {
                 renderer.set_reflow(reflow);
@@ -183,6 +186,8 @@ impl Shared<FeedState> {
             }
             let mut bytes = match is_pause {
                 true => renderer.print_open_line(&live, rows),
+                // It is away already.
+                false if !shows && additions.is_empty() && !renderer.has_begun() => &[],
                 false => renderer.render(&additions, &live, rows),
             }
             .to_vec();
@@ -236,6 +241,17 @@ pub(crate) struct Feed {
     process: u32,
 }
 
+/// Others have the terminal.
+pub(crate) struct Suspended<'a>(&'a Feed);
+
+impl Drop for Suspended<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.shared.state();
+        state.suspended = false;
+        state.others = true;
+    }
+}
+
 /// The transcripts on terminals.
 static ON_TERMINALS: Mutex<Vec<Weak<Shared<FeedState>>>> = Mutex::new(Vec::new());
 
@@ -253,6 +269,7 @@ fn react(ending: Ending) {
     for feed in &feeds {
         // If the terminal is gone, the transcript's owner gets the error.
         let _ = feed.change(|state| match ending {
+            _ if state.suspended => {}
             Ending::Continue => (state.others, state.again) = (true, true),
             Ending::Stop | Ending::End => state.farewell = true,
         });
@@ -323,8 +340,10 @@ impl Feed {
         self.shared.state().reflow = Some(reflow);
     }
 
-    pub(crate) fn expect_others(&self) {
-        self.shared.state().others = true;
+    /// Leaves the terminal to others, once the live region is away, until the value is dropped. Signals find nothing to take away then.
+    pub(crate) fn suspend(&self) -> Suspended<'_> {
+        self.shared.state().suspended = true;
+        Suspended(self)
     }
 
     pub(crate) fn take_away(&self) -> io::Result<()> {

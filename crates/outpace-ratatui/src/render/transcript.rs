@@ -217,6 +217,11 @@ impl TranscriptRenderer {
         self.shares_row = true;
     }
 
+    /// Whether the cursor is its own, and hidden.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.begun
+    }
+
     /// The bytes that add to the transcript and show this live region below it. `rows`: those of the terminal.
     pub(crate) fn render(&mut self, additions: &[Addition], wanted: &Screen, rows: u16) -> &[u8] {
         if let Some(plain) = &mut self.plain {

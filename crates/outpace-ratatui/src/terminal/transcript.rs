@@ -359,10 +359,10 @@ impl Transcript {
         self.feed.take_away()?;
         self.feed.wait(None)?;
         self.lines.begin();
+        let is_shared = matches!(self.surface, Surface::Terminal(_));
+        let suspended = is_shared.then(|| self.feed.suspend());
         let result = work();
-        if let Surface::Terminal(_) = self.surface {
-            self.feed.expect_others();
-        }
+        drop(suspended);
         let size = self.size();
         fit(&mut self.live, (size.width, size.height));
         self.feed.show(self.live.clone(), size.height)?;

@@ -427,6 +427,10 @@ fn talks() -> std::io::Result<()> {
                 transcript.suspend(|| Command::new("sh").args(shell).status())??;
                 transcript.extend("edited")?;
             }
+            signal @ ("TERM" | "TSTP") => {
+                let child = format!("printf working...; kill -{signal} $PPID; sleep 0.1");
+                transcript.suspend(|| Command::new("sh").args(["-c", &child]).status())??;
+            }
             "exit" => return transcript.finish(),
             "leave" => std::process::exit(0),
             _ => transcript.extend("!")?,

@@ -143,6 +143,29 @@ fn what_an_editor_and_a_child_print_comes_between_the_lines_of_a_transcript() {
 }
 
 #[test]
+fn a_signal_while_a_child_has_the_terminal_erases_none_of_its_output() {
+    for signal in ["TERM", "TSTP"] {
+        let mut session = Session::start("talks");
+        let pid = session.pid();
+        session.press(&format!("{signal}\n"));
+        let is_working = |screen: &vt100::Screen| screen.contents().contains("working...");
+        if signal == "TSTP" {
+            session.wait_until("stopped", || is_stopped(pid));
+            let screen = session.wait("shown", is_working);
+            assert!(!screen.contains("keys ["), "{screen}");
+            kill_process(pid, Signal::CONT).unwrap();
+            session.wait_for("round 1 ");
+            session.press("exit\n");
+        }
+        session.wait_for_end();
+        let screen = session.wait("shown", |screen| {
+            is_working(screen) && !screen.hide_cursor()
+        });
+        assert!(!screen.contains("keys ["), "{signal}: {screen}");
+    }
+}
+
+#[test]
 fn a_user_can_turn_off_the_optimisations_of_a_transcript() {
     for (off, said) in [
         ("", "moves rows: true, synchronizes: true"),
