@@ -14,7 +14,7 @@ use pty::resize;
 use ratatui::Terminal;
 use ratatui::backend::Backend;
 use ratatui::style::{Color, Style};
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -369,6 +369,32 @@ fn no_call_waits_for_a_stalled_terminal() {
     assert_eq!(titles, wanted);
     let after = text.split("\x1b[?1049l").nth(1).expect("left");
     assert!(!after.contains("38;2"), "a frame after leaving: {after:?}");
+}
+
+/// `Terminal`'s drop shows the cursor, when the application has left its screen and raw mode.
+#[test]
+fn a_frame_that_waits_is_not_shown_with_a_cursor_that_is_shown_after_raw_mode() {
+    let (mut emulator, program, mut terminal) = stalled(ratatui::Viewport::Fullscreen);
+    terminal
+        .draw(|frame| frame.render_widget("newest", frame.area()))
+        .unwrap();
+    let mut modes = tcgetattr(&program).unwrap();
+    modes.local_modes |= LocalModes::ICANON | LocalModes::ECHO;
+    tcsetattr(&program, OptionalActions::Now, &modes).unwrap();
+    terminal.show_cursor().unwrap();
+    let reader = std::thread::spawn(move || {
+        let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
+        // An error once the terminal is closed.
+        while let Ok(n @ 1..) = emulator.read(&mut chunk) {
+            bytes.extend_from_slice(&chunk[..n]);
+        }
+        String::from_utf8_lossy(&bytes).into_owned()
+    });
+    terminal.backend_mut().flush_and_wait(None).unwrap();
+    drop((terminal, program));
+    let text = reader.join().unwrap();
+    assert!(!text.contains("newest"), "it is shown");
+    assert!(text.rfind("\x1b[?25h") > text.rfind("\x1b[?25l"));
 }
 
 #[test]
