@@ -32,10 +32,16 @@ mod linux {
         match std::env::var(PROGRAM).as_deref() {
             Ok("draws") => return draw(),
             Ok("stalls") => return stall(),
+            Ok("stalls beside a thread") => {
+                std::thread::spawn(std::thread::park);
+                return stall();
+            }
             _ => {}
         }
         draws_without_threads();
-        waits_for_no_terminal_that_has_stalled();
+        for program in ["stalls", "stalls beside a thread"] {
+            waits_for_no_terminal_that_has_stalled(program);
+        }
     }
 
     /// A command for this executable as one of the programs.
@@ -63,10 +69,10 @@ mod linux {
         assert!(place("goodbye") < place("farewell"), "{shown:?}");
     }
 
-    fn waits_for_no_terminal_that_has_stalled() {
-        let (_emulator, program) = super::pty::open(60, 10);
-        let mut command = command("stalls");
-        let started = command.stdout(program).stderr(Stdio::piped()).spawn();
+    fn waits_for_no_terminal_that_has_stalled(program: &str) {
+        let (_emulator, terminal) = super::pty::open(60, 10);
+        let mut command = command(program);
+        let started = command.stdout(terminal).stderr(Stdio::piped()).spawn();
         let mut child = started.expect("it starts");
         let mut said = child.stderr.take().expect("a pipe");
         let (sender, drawn) = std::sync::mpsc::channel();
