@@ -288,7 +288,7 @@ impl Transcript {
         self.feed.add(lines)
     }
 
-    /// Continues the last line of the transcript; a line feed in the text begins another one. Does not wait. A text may begin within a
+    /// Continues the last line of the transcript, or begins the first; a line feed in the text begins another one, as `append("")` does. Does not wait. A text may begin within a
     /// symbol: with a combining mark, or behind a joiner.
     ///
     /// # Errors
@@ -311,7 +311,8 @@ impl Transcript {
     }
 
     /// Draws the live region, of so many rows; fewer if the terminal does not have them (none in one of a single row). Drawing has to keep
-    /// to the region's [area](Live::area). 0 rows take the region away. Does not wait: while the terminal is busy, a newer region replaces
+    /// to the region's [area](Live::area). 0 rows take the region away; until then it is there, below
+    /// the lines that are added. Does not wait: while the terminal is busy, a newer region replaces
     /// this one.
     ///
     /// # Errors
@@ -350,7 +351,8 @@ impl Transcript {
 
     /// Takes the live region away while something else writes to the terminal or reads from it: a child process, an
     /// editor, a stop by Ctrl-Z. Then it is shown again, below the other's output, where an [extension](Self::extend) of the last line
-    /// begins another one. Waits for the terminal to take what is there before, and reads no key.
+    /// begins another one. Waits for the terminal to take what is there before, and reads no key: a program asks for a line in here, by a prompt
+    /// and `stdin().read_line(…)`.
     ///
     /// # Errors
     /// If the terminal is gone.
@@ -378,7 +380,7 @@ impl Transcript {
     }
 
     /// Takes the live region away and waits until every line is written, however slow the terminal is. Dropping waits no
-    /// longer than half a second.
+    /// longer than half a second. One that threads share is taken out of its `Mutex<Option<Transcript>>`.
     ///
     /// # Errors
     /// If the terminal is gone.
