@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
 use std::io::{self, Read};
+use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// The kernel's clock tick. At each one it updates the processor time of a running thread, and counts the tick as time in the
 /// program or in the kernel.
@@ -114,6 +116,8 @@ impl Processor {
 pub(crate) struct Stat {
     /// It, or the first thread of a process, has ended: its own counters do not change any more.
     pub(crate) has_ended: bool,
+    /// Stopped, by Ctrl-Z say.
+    pub(crate) is_stopped: bool,
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
@@ -149,6 +153,7 @@ impl Stat {
         let nanoseconds = |index| Some(number(index)? as u64 * (1_000_000_000 / ticks_per_second));
         Some(Self {
             has_ended: matches!(*fields.first()?, "Z" | "X"),
+            is_stopped: *fields.first()? == "T",
             parent: number(1)? as i32,
             group: number(2)? as i32,
             session: number(3)? as i32,
@@ -322,6 +327,29 @@ pub(crate) fn is_foreign(process: i32) -> bool {
     let file = fs::File::open(format!("/proc/{process}/exe"));
     let read = file.and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && head[4] != OURS
+}
+
+/// Numbers from the first to the last, as `0-63`, or a single one.
+pub(crate) fn range<T: FromStr>(text: &str) -> Option<RangeInclusive<T>> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    Some(first.parse().ok()?..=last.parse().ok()?)
+}
+
+/// The type of the file system that a process has mounted at a path, or above it.
+pub(crate) fn file_system(process: impl Display, path: impl AsRef<Path>) -> Option<String> {
+    let mounts = fs::read_to_string(format!("/proc/{process}/mounts")).ok()?;
+    let mounts = mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        Some((fields.next()?, fields.next()?))
+    });
+    let above = mounts.filter(|(mounted, _)| path.as_ref().starts_with(mounted));
+    let nearest = above.max_by_key(|(mounted, _)| mounted.len());
+    nearest.map(|(_, kind)| kind.to_owned())
+}
+
+/// Whether file systems of a type are in memory.
+pub(crate) fn is_in_memory(file_system: &str) -> bool {
+    matches!(file_system, "tmpfs" | "ramfs" | "devtmpfs")
 }
 
 /// Whether a process has an io_uring: a way to write without a system call for each write.

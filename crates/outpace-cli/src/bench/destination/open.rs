@@ -1,6 +1,6 @@
 //! A destination that is open: it stays so from run to run, and gives a sink for each run.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Seek};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -20,7 +20,7 @@ use super::size::{Size, open_pty};
 use super::{Destination, ReadPace};
 use crate::bench::results::rows::TerminalInfo;
 use crate::platform::clock::now_ns;
-use crate::platform::{answer, interrupts, scratch};
+use crate::platform::{answer, interrupts, procfs, scratch};
 use crate::user::screen::takes_escapes;
 
 /// A destination, open for any number of runs.
@@ -264,17 +264,8 @@ fn received(path: &Path, wanted: Wanted) -> io::Result<Received> {
 
 /// Whether the file system at a path is in memory; `None` when there is no such path, or the system does not say.
 fn is_in_memory(path: &Path) -> Option<bool> {
-    let mounts = fs::read_to_string("/proc/mounts").ok()?;
-    let path = path.canonicalize().ok()?;
-    mounts
-        .lines()
-        .filter_map(|line| {
-            let mut fields = line.split(' ').skip(1);
-            Some((fields.next()?, fields.next()?))
-        })
-        .filter(|(mounted, _)| path.starts_with(mounted))
-        .max_by_key(|(mounted, _)| mounted.len())
-        .map(|(_, kind)| kind == "tmpfs" || kind == "ramfs")
+    let kind = procfs::file_system("self", path.canonicalize().ok()?)?;
+    Some(procfs::is_in_memory(&kind))
 }
 
 fn disks() -> [PathBuf; 3] {
