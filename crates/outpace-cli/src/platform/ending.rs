@@ -2,15 +2,18 @@
 #![allow(unsafe_code)]
 
 use super::signals;
+use serde::Serialize;
 use std::io;
 use std::process::ExitCode;
 
 /// The end of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(crate) enum Ending {
     /// It exited with this status.
+    #[serde(rename = "status")]
     Exited(u8),
     /// This signal killed it.
+    #[serde(rename = "signal")]
     Killed(i32),
 }
 

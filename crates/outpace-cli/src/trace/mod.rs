@@ -51,9 +51,9 @@ pub(crate) struct Trace {
     ///
     /// Through the kernel's tracepoints where this user may use them (one to two microseconds a
     /// call), else through ptrace, which stops the program at every system call (tens of microseconds
-    /// each; setuid programs run without their privileges). There is no verdict where seeing a write
-    /// takes about as long as the write, as under ptrace. Writes through io_uring are not seen. Call
-    /// stacks are sampled where perf is installed and allowed.
+    /// each; setuid programs run without their privileges, and programs that trace others fail). There
+    /// is no verdict where seeing a write takes about as long as the write, as under ptrace. Writes
+    /// through io_uring are not seen. Call stacks are sampled where perf is installed and allowed.
     #[arg(long)]
     exact: bool,
 

@@ -12,20 +12,13 @@ use crate::platform::clock;
 use crate::platform::procfs::{self, Processor, Stat};
 use crate::trace::model::findings::Recording;
 use crate::trace::model::timeline::Timeline;
+use crate::user::quantity::counted;
+pub(super) use exact::gate::Subject;
 use exact::{Ledger, LedgerEntry, gate, ptrace, tracepoints};
 use rustix::process::{getpid, set_child_subreaper};
 use stacks::Recorder;
-use std::io;
-use std::process::Command;
+use std::io::{self, Write};
 use watched::Watched;
-
-/// The subject of a trace.
-pub(super) enum Subject {
-    /// A program that is started for it.
-    Program(Command),
-    /// A process that is running already.
-    Process(i32),
-}
 
 /// How it is traced.
 pub(super) struct Options {
@@ -124,11 +117,11 @@ fn lightly(
             seen
         }
         Subject::Program(command) => {
-            let (root, began_ns) = gate::start(command, |root, gate| {
+            let (root, began_ns) = gate::start(command, |root, mut gate| {
                 ready(root);
                 // A short program may end before we run again.
                 let began_ns = clock::now_ns();
-                gate.open()?;
+                gate.write_all(b"!")?;
                 Ok((root, began_ns))
             })?;
             watch::watch(root, true, timeline, began_ns)?
@@ -144,7 +137,7 @@ fn lightly(
         && tree.write_calls > seen + seen / 100 + 1
     {
         run.notes.push(format!(
-            "{} of {} write calls were made by processes that ended before they could be observed",
+            "{} of {} write calls were made after the last look at a process, or before the first",
             tree.write_calls - seen,
             tree.write_calls
         ));
@@ -161,25 +154,20 @@ fn exactly(
     let mut ledger = Ledger::default();
     ledger.timeline = timeline;
     let points = tracepoints::Points::find();
-    let mut run = match (&points, subject) {
-        (&Ok(points), Subject::Process(process)) => {
-            tracepoints::attach(points, process, &mut ledger)?
-        }
-        (&Ok(points), Subject::Program(command)) => {
-            tracepoints::run(points, command, &mut ledger, ready)?
-        }
-        (Err(_), Subject::Process(process)) => ptrace::attach(process, &mut ledger)?,
-        (Err(_), Subject::Program(command)) => ptrace::run(command, &mut ledger, ready)?,
+    let mut run = match &points {
+        Ok(points) => tracepoints::record(*points, subject, &mut ledger, ready)?,
+        Err(_) => ptrace::record(subject, &mut ledger, ready)?,
     };
     if let Err(refusal) = &points {
-        if run.ending.is_some() {
-            let note = "setuid programs run without their privileges under ptrace";
-            run.notes.push(note.to_owned());
-        }
         run.notes.push(format!(
             "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON and a readable \
-             /sys/kernel/tracing, tracing costs a hundredth of this"
+             /sys/kernel/tracing, tracing costs a hundredth of this, and setuid programs keep their privileges"
         ));
+    }
+    if run.lost > 0 {
+        let lost = counted(run.lost, "record");
+        run.notes
+            .push(format!("{lost} were lost: too little locked memory"));
     }
     run.unseen = ledger.unseen;
     let (entries, timeline) = ledger.into_entries();

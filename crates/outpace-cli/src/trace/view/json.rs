@@ -3,7 +3,6 @@
 //! In the sampled mode `calls` and `bytes` are the kernel's, and `sizes`, `tails_seen` and
 //! `line_ends` are of the calls that were seen.
 
-use crate::platform::ending::Ending;
 use crate::trace::judge::verdict::Verdict;
 use crate::trace::model::findings::{Descriptors, Findings, Stream};
 use crate::trace::model::interval::Interval;
@@ -22,10 +21,7 @@ pub(crate) fn value(findings: &Findings, verdict: &Verdict) -> Value {
         "process": run.root,
         "mode": run.mode,
         "lost": run.lost,
-        "ending": run.ending.map(|ending| match ending {
-            Ending::Exited(status) => json!({ "status": status }),
-            Ending::Killed(signal) => json!({ "signal": signal }),
-        }),
+        "ending": run.ending,
         "wall_ns": run.wall_ns,
         "overhead_ns": run.overhead_ns,
         "delayed_ns": run.delayed_ns,

@@ -199,8 +199,7 @@ impl Builder {
         let began_ns = spans.first().map_or(self.began_ns, |span| span.began_ns);
         let name = format!("{} (thread {})", Descriptors::One(descriptor).name(), of.1);
         let handle = self.thread(of, (program, &name), began_ns, false);
-        let profile = &mut self.profile;
-        profile.set_thread_show_markers_in_timeline(handle, true);
+        (self.profile).set_thread_show_markers_in_timeline(handle, true);
         for span in spans {
             let marker = WriteMarker {
                 name: self.profile.intern_string(span.call),
@@ -226,9 +225,8 @@ impl Builder {
         let start = Timestamp::from_nanos_since_reference(0);
         self.profile.add_counter_sample(counter, start, 0.0, 0);
         for span in spans {
-            let (at, bytes) = (self.at(span.ended_ns), span.bytes.unwrap_or(0));
+            let (at, bytes) = (self.at(span.ended_ns), span.bytes.unwrap_or(0) as f64);
             let calls = u32::try_from(span.calls).unwrap_or(u32::MAX);
-            let bytes = bytes as f64;
             (self.profile).add_counter_sample(counter, at, bytes, calls);
         }
     }

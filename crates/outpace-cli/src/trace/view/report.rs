@@ -8,6 +8,7 @@ use crate::trace::model::tally::Log2Histogram;
 use crate::user::inert::inert;
 use crate::user::quantity::{counted, duration, grouped};
 use crate::user::screen::{Screen, broken, columns_of};
+use std::collections::BTreeSet;
 
 /// Widest bar of a histogram, in characters.
 const BAR: u64 = 32;
@@ -57,8 +58,8 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Screen) -> St
         page.faint(0, &format!("other files: {written}, {took}"));
     }
     let run = &findings.run;
-    let wall = duration(run.wall_ns as f64);
-    let [user, system] = [run.user_ns, run.system_ns].map(|ns| time(ns, "hardly any"));
+    let [wall, user, system] =
+        [run.wall_ns, run.user_ns, run.system_ns].map(|ns| time(ns, "hardly any"));
     let mode = mode_line(run);
     let times = format!("{wall} wall, {user} user, {system} system; {mode}");
     page.faint(0, &times);
@@ -90,9 +91,8 @@ fn matters(stream: &Stream, findings: &Findings) -> bool {
 
 /// One line for the streams that do not matter.
 fn in_sum(streams: &[&Stream]) -> String {
-    let mut programs: Vec<&str> = streams.iter().map(|stream| &*stream.program).collect();
-    programs.sort_unstable();
-    programs.dedup();
+    let programs = streams.iter().map(|stream| &*stream.program);
+    let programs = Vec::from_iter(BTreeSet::from_iter(programs));
     let sum = |part: fn(&Stream) -> u64| streams.iter().map(|stream| part(stream)).sum::<u64>();
     format!(
         "{} ({}): {}, {}; --json lists them",
@@ -155,21 +155,16 @@ impl Page {
 }
 
 fn mode_line(run: &Recording) -> String {
-    let by = match (run.mode, run.lost) {
-        (Mode::Sampled, _) => {
+    let by = match run.mode {
+        Mode::Sampled => {
             return format!("{}, counts from the kernel", counted(run.looks, "sample"));
         }
-        (Mode::Tracepoints, 0) => "tracepoints",
-        (Mode::Tracepoints, lost) => {
-            let lost = grouped(lost);
-            return format!(
-                "write calls by tracepoints; {lost} records were lost: too little locked memory"
-            );
-        }
-        (Mode::Ptrace, _) => "ptrace",
+        Mode::Tracepoints => "tracepoints",
+        Mode::Ptrace => "ptrace",
     };
+    let every = ["every write call", "write calls"][usize::from(run.lost > 0)];
     let added = time(run.overhead_ns, NO_TIME);
-    format!("every write call, by {by} (which added about {added})")
+    format!("{every}, by {by} (which added about {added})")
 }
 
 fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {

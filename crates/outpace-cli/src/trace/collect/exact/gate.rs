@@ -1,26 +1,25 @@
 //! Starting a program only when everything that watches it is in place.
 
 use crate::trace::kernel::sys;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::process::Command;
 
-/// The child waits for this; if it is dropped unopened, the child never becomes the program.
-pub(in crate::trace) struct Gate(UnixStream);
-
-impl Gate {
-    /// Lets the child become the program.
-    pub(in crate::trace) fn open(mut self) -> io::Result<()> {
-        self.0.write_all(b"!")
-    }
+/// The subject of a trace.
+pub(in crate::trace) enum Subject {
+    /// A program that is started for it.
+    Program(Command),
+    /// A process that is running already.
+    Process(i32),
 }
 
-/// Forks the child, holds it before its `exec`, and calls `watch` with its id on this thread. The
-/// start itself runs on another thread, because it ends only when the program has been let through.
+/// Forks the child, holds it before its `exec`, and calls `watch` with its id on this thread, and with the gate: a byte there lets the
+/// child become the program, and if it is dropped, the child never does. The start itself runs on another thread, because it ends only
+/// when the program has been let through.
 pub(in crate::trace) fn start<T>(
     mut command: Command,
-    watch: impl FnOnce(i32, Gate) -> io::Result<T>,
+    watch: impl FnOnce(i32, UnixStream) -> io::Result<T>,
 ) -> io::Result<T> {
     let (mut outside, inside) = UnixStream::pair()?;
     sys::hold_at_gate(&mut command, inside.into(), outside.as_raw_fd());
@@ -28,7 +27,7 @@ pub(in crate::trace) fn start<T>(
         let starting = scope.spawn(move || command.spawn());
         let mut process = [0; 4];
         let announced = outside.read_exact(&mut process);
-        let watched = announced.and_then(|()| watch(i32::from_ne_bytes(process), Gate(outside)));
+        let watched = announced.and_then(|()| watch(i32::from_ne_bytes(process), outside));
         match starting.join() {
             // The error of the start says more than its absence.
             Ok(Err(error)) if error.raw_os_error() != Some(libc::ECANCELED) => Err(error),

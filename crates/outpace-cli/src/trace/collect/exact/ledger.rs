@@ -119,6 +119,7 @@ impl Ledger {
         } else {
             now.descriptors.retain(|descriptor, _| *descriptor <= 2);
         }
+        self.look_at(process);
     }
 
     /// A process maps code of this file: the first one after an exec is the program's.
@@ -259,10 +260,10 @@ impl Ledger {
     }
 
     /// Adds, for every process of every stream, the count of last bytes seen and of those that ended a line.
-    pub(crate) fn add_line_ends(&mut self, of: impl Fn(i32, i32) -> Option<(u64, u64)>) {
+    pub(crate) fn add_line_ends(&mut self, of: impl Fn(i32, i32) -> Option<[u64; 2]>) {
         for entry in self.entries.values_mut() {
             for &(process, descriptor) in &entry.used {
-                let (seen, line_ends) = of(process, descriptor).unwrap_or_default();
+                let [seen, line_ends] = of(process, descriptor).unwrap_or_default();
                 entry.stream.tally.tails_seen += seen;
                 entry.stream.tally.line_ends += line_ends;
             }

@@ -1,14 +1,14 @@
 //! The mechanism without privileges: `ptrace`, which stops the program at every call.
 
 use super::Ledger;
+use super::gate::{self, Subject};
 use crate::platform::ending::Ending;
 use crate::platform::procfs;
 use crate::platform::{clock, interrupts};
 use crate::trace::kernel::{memory, sys};
 use crate::trace::model::findings::{Mode, Recording};
 use std::collections::HashMap;
-use std::io;
-use std::process::Command;
+use std::io::{self, Write};
 use std::time::Duration;
 
 /// Traces by `ptrace`; only the thread that made it may use it.
@@ -19,6 +19,8 @@ struct Tracer<'a> {
     launched: bool,
     /// Calls are counted once the program has been started.
     started: bool,
+    /// The program has ended, or the user interrupts: each thread is let go at its next stop.
+    is_over: bool,
     began_ns: u64,
     /// Of the program, without the processes it leaves behind. Time without a processor is not counted: every stop causes
     /// some.
@@ -34,33 +36,31 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACEEXEC;
 
-/// Runs a command under the tracer until it and its descendants have ended.
-pub(crate) fn run(
-    command: Command,
+/// Traces a command until it has ended, or a process that is running already, until it ends or the user interrupts.
+pub(crate) fn record(
+    subject: Subject,
     ledger: &mut Ledger,
     ready: &mut dyn FnMut(i32),
 ) -> io::Result<Recording> {
-    super::gate::start(command, |root, gate| {
-        sys::seize(root, OPTIONS)?;
-        let mut tracer = Tracer::new(root, ledger, true);
-        ready(root);
-        tracer.began_ns = clock::now_ns();
-        gate.open()?;
-        tracer.run()
-    })
-}
-
-/// Traces a process that is running already, until it ends or the user interrupts.
-pub(crate) fn attach(root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
-    procfs::name(root).ok_or(io::ErrorKind::NotFound)?;
-    let mut tracer = Tracer::new(root, ledger, false);
-    for thread in procfs::running_threads(root) {
-        sys::seize(thread, OPTIONS)?;
-        sys::interrupt(thread)?;
-        tracer.threads.insert(thread, root);
+    match subject {
+        Subject::Program(command) => gate::start(command, |root, mut gate| {
+            sys::seize(root, OPTIONS)?;
+            let mut tracer = Tracer::new(root, ledger, true);
+            ready(root);
+            tracer.began_ns = clock::now_ns();
+            gate.write_all(b"!")?;
+            tracer.run()
+        }),
+        Subject::Process(root) => {
+            let mut tracer = Tracer::new(root, ledger, false);
+            for thread in procfs::running_threads(root) {
+                sys::seize(thread, OPTIONS)?;
+                sys::interrupt(thread)?;
+                tracer.threads.insert(thread, root);
+            }
+            tracer.run()
+        }
     }
-    // The kernel detaches what this thread still traces when the thread ends.
-    tracer.run()
 }
 
 impl<'a> Tracer<'a> {
@@ -70,8 +70,12 @@ impl<'a> Tracer<'a> {
             threads: HashMap::from([(root, root)]),
             launched,
             started: !launched,
+            is_over: false,
             began_ns: clock::now_ns(),
-            run: Recording::of(root, Mode::Ptrace),
+            run: Recording {
+                call_ns: f64::INFINITY,
+                ..Recording::of(root, Mode::Ptrace)
+            },
         }
     }
 
@@ -87,12 +91,15 @@ impl<'a> Tracer<'a> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
-            if interrupts::end_watching(self.run.root, self.launched) {
-                break;
+            let is_interrupted = interrupts::end_watching(self.run.root, self.launched);
+            if !self.is_over && (self.run.ending.is_some() || is_interrupted) {
+                self.is_over = true;
+                self.run.wall_ns = clock::now_ns() - self.began_ns;
+                // One that has ended is reported next.
+                self.threads.keys().for_each(|&thread| {
+                    let _ = sys::interrupt(thread);
+                });
             }
-        }
-        if self.run.ending.is_none() {
-            self.run.wall_ns = clock::now_ns() - self.began_ns;
         }
         Ok(self.run)
     }
@@ -102,18 +109,17 @@ impl<'a> Tracer<'a> {
             self.threads.remove(&thread);
             if thread == self.run.root {
                 self.run.ending = Some(ending);
-                self.run.wall_ns = clock::now_ns() - self.began_ns;
             }
             return Ok(());
         }
         let resumed = match (libc::WSTOPSIG(status), status >> 16) {
             (sys::AT_CALL, 0) => self.at_call(thread),
-            (signal, 0) => go_on(thread, signal),
+            (signal, 0) => self.go_on(thread, signal),
             (_, libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK) => {
                 if let Ok(child) = sys::event_message(thread) {
                     self.adopt(child as i32, Some(thread));
                 }
-                go_on(thread, 0)
+                self.go_on(thread, 0)
             }
             (_, libc::PTRACE_EVENT_EXEC) => {
                 let former = sys::event_message(thread).unwrap_or(0) as i32;
@@ -124,18 +130,20 @@ impl<'a> Tracer<'a> {
                 let name = procfs::name(thread).unwrap_or_default();
                 self.ledger.executed(thread, &name);
                 self.threads.insert(thread, thread);
-                go_on(thread, 0)
+                self.go_on(thread, 0)
             }
             // Another process stopped it: it stays stopped.
             (
                 libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU,
                 libc::PTRACE_EVENT_STOP,
-            ) if self.threads.contains_key(&thread) => sys::resume(thread, libc::PTRACE_LISTEN, 0),
+            ) if self.threads.contains_key(&thread) && !self.is_over => {
+                sys::resume(thread, libc::PTRACE_LISTEN, 0)
+            }
             (_, libc::PTRACE_EVENT_STOP) => {
                 self.adopt(thread, None);
-                go_on(thread, 0)
+                self.go_on(thread, 0)
             }
-            _ => go_on(thread, 0),
+            _ => self.go_on(thread, 0),
         };
         match resumed {
             // It was killed while it was stopped; its end is reported next.
@@ -175,11 +183,15 @@ impl<'a> Tracer<'a> {
             }
         }
         self.run.overhead_ns += clock::now_ns() - now_ns;
-        go_on(thread, 0)
+        self.go_on(thread, 0)
     }
-}
 
-/// Lets a thread go on to the next call, or to its end, with a signal, if there is one.
-fn go_on(thread: i32, signal: i32) -> io::Result<()> {
-    sys::resume(thread, libc::PTRACE_SYSCALL, signal)
+    /// Lets a thread go on to the next call, or go, with a signal, if there is one.
+    fn go_on(&mut self, thread: i32, signal: i32) -> io::Result<()> {
+        if self.is_over {
+            self.threads.remove(&thread);
+        }
+        let how = [libc::PTRACE_SYSCALL, libc::PTRACE_DETACH][usize::from(self.is_over)];
+        sys::resume(thread, how, signal)
+    }
 }

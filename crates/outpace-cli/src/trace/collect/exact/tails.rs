@@ -54,117 +54,100 @@ const KEY: i16 = -16;
 const VALUE: i16 = -32;
 const VECTOR: i16 = -64;
 
-const fn step(code: u8, to: u8, from: u8, offset: i16, number: i32) -> u64 {
-    code as u64
-        | (to as u64) << 8
-        | (from as u64) << 12
-        | (offset as u16 as u64) << 16
-        | (number as u32 as u64) << 32
+/// A step: its code, the registers that it changes and reads, an offset, a number.
+type Step = (u8, u8, u8, i16, i32);
+
+fn encoded((code, to, from, offset, number): Step) -> u64 {
+    u64::from(code)
+        | u64::from(to) << 8
+        | u64::from(from) << 12
+        | u64::from(offset as u16) << 16
+        | u64::from(number as u32) << 32
 }
 
-/// Runs these steps only if the comparison of the register with the number, by which they are jumped over, fails.
-fn unless((code, register, number): (u8, u8, i32), steps: &[u64]) -> Vec<u64> {
-    let jump = step(code, register, 0, steps.len() as i16, number);
-    [&[jump], steps].concat()
-}
-
-/// The record goes on to its recipients.
-const END: [u64; 2] = [step(MOVE_NUMBER, 0, 0, 0, 1), step(EXIT, 0, 0, 0, 0)];
+/// The offset of a jump to the last two steps, by which the record goes on to its recipients.
+const END: i16 = i16::MAX;
+/// Over the steps that are for vectors.
+const BEHIND_VECTOR: i16 = 17;
 
 /// Of a buffer at r8, of length r7, the last byte counts.
 fn program(map: i32) -> Vec<u64> {
-    let end_unless = |comparison| unless(comparison, &END);
-    let local = |register, offset: i16| {
-        let add = step(ADD_NUMBER, register, 0, 0, offset.into());
-        [step(MOVE, register, FRAME, 0, 0), add]
-    };
-    // Reads memory of the program; it is over if that cannot be read.
-    let read_user = |to: i16, length: i32| {
-        let call = [
-            step(MOVE_NUMBER, 2, 0, 0, length),
-            step(CALL, 0, 0, 0, READ_USER),
-        ];
-        [&local(1, to)[..], &call, &end_unless((IF_EQUAL, 0, 0))].concat()
-    };
-    // r3 = where the last two entries of the vector at r8, of r7 entries, begin
-    let address = [
-        step(MOVE, 3, 7, 0, 0),
-        step(SHIFT_LEFT, 3, 0, 0, 4),
-        step(ADD, 3, 8, 0, 0),
-        step(ADD_NUMBER, 3, 0, 0, -32),
+    let steps = [
+        (MOVE, CONTEXT, 1, 0, 0),
+        (STORE_64_NUMBER, FRAME, 0, VALUE, 0),
+        (STORE_64_NUMBER, FRAME, 0, VALUE + 8, 0),
+        (LOAD_64, 8, CONTEXT, ADDRESS_AT, 0),
+        (LOAD_64, 7, CONTEXT, LENGTH_AT, 0),
+        (LOAD_64, 1, CONTEXT, NUMBER_AT, 0),
+        (IF_EQUAL, 7, 0, END, 0),
+        (IF_EQUAL, 1, 0, BEHIND_VECTOR, libc::SYS_write as i32),
+        (IF_NOT_EQUAL, 1, 0, END, libc::SYS_writev as i32),
+        // The last two entries of a vector at r8, of r7 entries.
+        (MOVE, 3, 7, 0, 0),
+        (SHIFT_LEFT, 3, 0, 0, 4),
+        (ADD, 3, 8, 0, 0),
+        (ADD_NUMBER, 3, 0, 0, -32),
+        (MOVE, 1, FRAME, 0, 0),
+        (ADD_NUMBER, 1, 0, 0, VECTOR as i32),
+        (MOVE_NUMBER, 2, 0, 0, 32),
+        (CALL, 0, 0, 0, READ_USER),
+        (IF_NOT_EQUAL, 0, 0, END, 0),
+        (LOAD_64, 8, FRAME, VECTOR + 16, 0),
+        (LOAD_64, 9, FRAME, VECTOR + 24, 0),
+        // The last one may be empty; two empty ones are not usual.
+        (IF_NOT_EQUAL, 9, 0, 3, 0),
+        (IF_EQUAL, 7, 0, END, 1),
+        (LOAD_64, 8, FRAME, VECTOR, 0),
+        (LOAD_64, 9, FRAME, VECTOR + 8, 0),
+        (MOVE, 7, 9, 0, 0),
+        // The last byte, in r8.
+        (IF_EQUAL, 7, 0, END, 0),
+        (MOVE, 3, 8, 0, 0),
+        (ADD, 3, 7, 0, 0),
+        (ADD_NUMBER, 3, 0, 0, -1),
+        (MOVE, 1, FRAME, 0, 0),
+        (ADD_NUMBER, 1, 0, 0, BYTE as i32),
+        (MOVE_NUMBER, 2, 0, 0, 1),
+        (CALL, 0, 0, 0, READ_USER),
+        (IF_NOT_EQUAL, 0, 0, END, 0),
+        (LOAD_8, 8, FRAME, BYTE, 0),
+        // The key: process, descriptor.
+        (CALL, 0, 0, 0, PID_TGID),
+        (SHIFT_RIGHT, 0, 0, 0, 32),
+        (STORE_32, FRAME, 0, KEY, 0),
+        (LOAD_64, 7, CONTEXT, DESCRIPTOR_AT, 0),
+        (STORE_32, FRAME, 7, KEY + 4, 0),
+        // Its value, a fresh one if there is none.
+        (LOAD_MAP, 1, PSEUDO_MAP, 0, map),
+        (0, 0, 0, 0, 0),
+        (MOVE, 2, FRAME, 0, 0),
+        (ADD_NUMBER, 2, 0, 0, KEY as i32),
+        (MOVE, 3, FRAME, 0, 0),
+        (ADD_NUMBER, 3, 0, 0, VALUE as i32),
+        (MOVE_NUMBER, 4, 0, 0, NO_EXIST),
+        (CALL, 0, 0, 0, MAP_UPDATE),
+        (LOAD_MAP, 1, PSEUDO_MAP, 0, map),
+        (0, 0, 0, 0, 0),
+        (MOVE, 2, FRAME, 0, 0),
+        (ADD_NUMBER, 2, 0, 0, KEY as i32),
+        (CALL, 0, 0, 0, MAP_LOOKUP),
+        (IF_EQUAL, 0, 0, END, 0),
+        // One more was seen, and perhaps one more that ended a line.
+        (MOVE_NUMBER, 1, 0, 0, 1),
+        (ATOMIC_ADD_64, 0, 1, 0, 0),
+        (IF_NOT_EQUAL, 8, 0, 1, b'\n' as i32),
+        (ATOMIC_ADD_64, 0, 1, 8, 0),
+        (MOVE_NUMBER, 0, 0, 0, 1),
+        (EXIT, 0, 0, 0, 0),
     ];
-    // The buffer of one of them; r7 = the number of entries, until then.
-    let entry = |at: i16| {
-        [
-            step(LOAD_64, 8, FRAME, VECTOR + at, 0),
-            step(LOAD_64, 9, FRAME, VECTOR + at + 8, 0),
-        ]
-    };
-    // The last entry of a vector may be empty; two empty ones are not usual.
-    let if_empty = [&end_unless((IF_NOT_EQUAL, 7, 1))[..], &entry(0)].concat();
-    let vector = [
-        &end_unless((IF_EQUAL, 1, libc::SYS_writev as i32))[..],
-        &address,
-        &read_user(VECTOR, 32),
-        &entry(16),
-        &unless((IF_NOT_EQUAL, 9, 0), &if_empty),
-        &[step(MOVE, 7, 9, 0, 0)],
-    ]
-    .concat();
-    let begin = [
-        step(MOVE, CONTEXT, 1, 0, 0),
-        step(STORE_64_NUMBER, FRAME, 0, VALUE, 0),
-        step(STORE_64_NUMBER, FRAME, 0, VALUE + 8, 0),
-        step(LOAD_64, 8, CONTEXT, ADDRESS_AT, 0),
-        step(LOAD_64, 7, CONTEXT, LENGTH_AT, 0),
-        step(LOAD_64, 1, CONTEXT, NUMBER_AT, 0),
-    ];
-    let last = [
-        step(MOVE, 3, 8, 0, 0),
-        step(ADD, 3, 7, 0, 0),
-        step(ADD_NUMBER, 3, 0, 0, -1),
-    ];
-    // key = process, descriptor
-    let key = [
-        step(LOAD_8, 8, FRAME, BYTE, 0),
-        step(CALL, 0, 0, 0, PID_TGID),
-        step(SHIFT_RIGHT, 0, 0, 0, 32),
-        step(STORE_32, FRAME, 0, KEY, 0),
-        step(LOAD_64, 7, CONTEXT, DESCRIPTOR_AT, 0),
-        step(STORE_32, FRAME, 7, KEY + 4, 0),
-    ];
-    let in_map = [step(LOAD_MAP, 1, PSEUDO_MAP, 0, map), 0];
-    let update = [
-        step(MOVE_NUMBER, 4, 0, 0, NO_EXIST),
-        step(CALL, 0, 0, 0, MAP_UPDATE),
-    ];
-    // value[0] += 1; value[1] += byte is a newline
-    let count = [
-        step(MOVE_NUMBER, 1, 0, 0, 1),
-        step(ATOMIC_ADD_64, 0, 1, 0, 0),
-    ];
-    let end_of_line = [step(ATOMIC_ADD_64, 0, 1, 8, 0)];
-    [
-        &begin[..],
-        &end_unless((IF_NOT_EQUAL, 7, 0)),
-        &unless((IF_EQUAL, 1, libc::SYS_write as i32), &vector),
-        &end_unless((IF_NOT_EQUAL, 7, 0)),
-        &last,
-        &read_user(BYTE, 1),
-        &key,
-        &in_map,
-        &local(2, KEY),
-        &local(3, VALUE),
-        &update,
-        &in_map,
-        &local(2, KEY),
-        &[step(CALL, 0, 0, 0, MAP_LOOKUP)],
-        &end_unless((IF_NOT_EQUAL, 0, 0)),
-        &count,
-        &unless((IF_NOT_EQUAL, 8, i32::from(b'\n')), &end_of_line),
-        &END,
-    ]
-    .concat()
+    let before_end = steps.len() as i16 - 3;
+    (0..)
+        .zip(steps)
+        .map(|(at, step)| match step {
+            (code, to, from, END, number) => encoded((code, to, from, before_end - at, number)),
+            other => encoded(other),
+        })
+        .collect()
 }
 
 impl Tails {
@@ -181,22 +164,14 @@ impl Tails {
     }
 
     /// Writes seen and those that ended a line, of a descriptor of a process.
-    pub(super) fn of(&self, process: i32, descriptor: i32) -> Option<(u64, u64)> {
-        let [seen, line_ends] = sys::bpf_lookup(&self.counters, [process, descriptor])?;
-        Some((seen, line_ends))
+    pub(super) fn of(&self, process: i32, descriptor: i32) -> Option<[u64; 2]> {
+        sys::bpf_lookup(&self.counters, [process, descriptor])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_comparison_that_holds_skips_its_steps_and_no_more() {
-        let steps = unless((IF_EQUAL, 7, 0), &END);
-        assert_eq!(steps[1..], END);
-        assert_eq!((steps[0] >> 16) as u16, END.len() as u16);
-    }
 
     #[test]
     fn line_ends_are_counted_where_the_kernel_may_be_asked() {
@@ -234,8 +209,8 @@ mod tests {
             }
             let after = counted();
             assert_eq!(
-                (after.0 - before.0, after.1 - before.1),
-                (1, ends_line),
+                [after[0] - before[0], after[1] - before[1]],
+                [1, ends_line],
                 "{pieces:?}"
             );
         }

@@ -1,9 +1,9 @@
 //! The cheap mechanism: the kernel's `raw_syscalls` tracepoints through `perf_event_open(2)`, one ring
 //! buffer a processor. The program is never stopped; a call costs it one to two microseconds.
 
-use super::gate::{self, Gate};
+use super::Ledger;
+use super::gate::{self, Subject};
 use super::tails::Tails;
-use super::{Ledger, LedgerEntry};
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
@@ -20,8 +20,8 @@ use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::Command;
 
 /// The tracepoints' numbers; there is a value only where this machine and user allow them.
 #[derive(Clone, Copy, Debug)]
@@ -30,8 +30,8 @@ pub(crate) struct Points {
     exit: u64,
 }
 
-/// Ring sizes to try: the largest that the limit on locked memory allows.
-const RING_SIZES: [usize; 3] = [16 << 20, 4 << 20, 1 << 20];
+/// The largest ring, and the least, which the limit on locked memory always allows.
+const LARGEST_RING: usize = 16 << 20;
 const LEAST_RING: usize = 128 << 10;
 /// How long records may lie in a ring that is not filling.
 const PATIENCE: Timespec = Timespec {
@@ -155,17 +155,18 @@ impl Rings {
 
 /// Opens an event with the largest ring that may be had.
 fn with_ring(event: &Builder) -> io::Result<Sampler> {
-    let ring = |size| event.build()?.sampled(size);
-    let mut larger = RING_SIZES.into_iter().flat_map(ring);
-    larger.next().map_or_else(|| ring(LEAST_RING), Ok)
+    let mut size = LARGEST_RING;
+    loop {
+        match event.build()?.sampled(size) {
+            Err(_) if size > LEAST_RING => size /= 2,
+            ring => return ring,
+        }
+    }
 }
 
 fn online_processors() -> io::Result<Vec<usize>> {
     let text = fs::read_to_string("/sys/devices/system/cpu/online")?;
-    let ranges = text.trim().split(',').filter_map(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        Some(first.parse::<usize>().ok()?..=last.parse().ok()?)
-    });
+    let ranges = text.trim().split(',').filter_map(procfs::range);
     Ok(ranges.flatten().collect())
 }
 
@@ -284,7 +285,6 @@ impl Reader {
             Event::Exec(name) => {
                 self.started = true;
                 ledger.executed(process, &name);
-                ledger.look_at(process);
             }
             Event::Lost(records) => self.lost += records,
             Event::Mapped(file) => ledger.mapped(process, Path::new(&file)),
@@ -302,28 +302,26 @@ impl Reader {
     }
 }
 
-/// Runs a command and watches it and its descendants until it has ended.
-pub(crate) fn run(
+/// Watches a command and its descendants until it has ended, or a process that is running already, until it ends or the user interrupts.
+pub(crate) fn record(
     points: Points,
-    command: Command,
+    subject: Subject,
     ledger: &mut Ledger,
     ready: &mut dyn FnMut(i32),
 ) -> io::Result<Recording> {
-    gate::start(command, |root, gate: Gate| {
-        let rings = Rings::open(points, &[root], true)?;
-        ready(root);
-        ledger.look_at(root);
-        watch(rings, root, Some(gate), ledger)
-    })
-}
-
-/// Watches a process that is running already, until it ends or the user interrupts.
-pub(crate) fn attach(points: Points, root: i32, ledger: &mut Ledger) -> io::Result<Recording> {
-    let rings = Rings::open(points, &procfs::running_threads(root), false)?;
-    // It may have ended meanwhile.
-    procfs::name(root).ok_or(io::ErrorKind::NotFound)?;
-    ledger.look_at(root);
-    watch(rings, root, None, ledger)
+    match subject {
+        Subject::Program(command) => gate::start(command, |root, gate| {
+            let rings = Rings::open(points, &[root], true)?;
+            ready(root);
+            ledger.look_at(root);
+            watch(rings, root, Some(gate), ledger)
+        }),
+        Subject::Process(root) => {
+            let rings = Rings::open(points, &procfs::running_threads(root), false)?;
+            ledger.look_at(root);
+            watch(rings, root, None, ledger)
+        }
+    }
 }
 
 /// Our own writes whose cost is measured with and without watching.
@@ -332,36 +330,28 @@ const WRITES: u64 = 200;
 /// Programs lose more than is measured so: their caches hold more than our loop, and we read beside them.
 const SLOWER: f64 = 2.0;
 
-/// Nanoseconds that watching adds to a call on this machine: inside the measured times, and in all.
-fn call_ns(points: Points) -> io::Result<[f64; 2]> {
+/// Nanoseconds that watching adds to a call on this machine.
+fn call_ns(points: Points) -> io::Result<f64> {
     let mut null = fs::File::options().write(true).open("/dev/null")?;
-    // The fastest round counts: other work on the machine only adds time.
-    let mut time_ns = || -> io::Result<f64> {
-        let mut fastest_ns = u64::MAX;
-        for _ in 0..ROUNDS {
-            let began_ns = clock::now_ns();
-            (0..WRITES).try_for_each(|_| null.write_all(b"\n"))?;
-            fastest_ns = fastest_ns.min(clock::now_ns() - began_ns);
-        }
-        Ok(fastest_ns as f64 / WRITES as f64)
+    let mut round_ns = |_| -> io::Result<u64> {
+        let began_ns = clock::now_ns();
+        (0..WRITES).try_for_each(|_| null.write_all(b"\n"))?;
+        Ok(clock::now_ns() - began_ns)
     };
-    let alone_ns = time_ns()?;
+    // The fastest counts: other work on the machine only adds time.
+    let mut fastest_ns = || (0..ROUNDS).flat_map(&mut round_ns).min().unwrap_or(0);
+    let alone_ns = fastest_ns();
     let this = rustix::thread::gettid().as_raw_pid();
-    let mut rings = Rings::open(points, &[this], false)?;
-    let watched_ns = time_ns()?;
-    let mut ledger = Ledger::default();
-    Reader::default().drain(&mut rings, &mut ledger, u64::MAX);
+    let rings = Rings::open(points, &[this], false)?;
+    let added_ns = fastest_ns().saturating_sub(alone_ns);
     aside(rings);
-    let (entries, _) = ledger.into_entries();
-    let typical = |entry: &LedgerEntry| entry.stream.tally.durations_ns.typical_at(0.5);
-    let measured_ns = entries.iter().map(typical).max().unwrap_or(0) as f64;
-    Ok([measured_ns, watched_ns].map(|ns| SLOWER * (ns - alone_ns).max(0.0)))
+    Ok(SLOWER * added_ns as f64 / WRITES as f64)
 }
 
 fn watch(
     mut rings: Rings,
     root: i32,
-    gate: Option<Gate>,
+    gate: Option<UnixStream>,
     ledger: &mut Ledger,
 ) -> io::Result<Recording> {
     // Readable once the process has ended. Without it the end is noticed a little later.
@@ -369,7 +359,7 @@ fn watch(
     let launched = gate.is_some();
     let began_ns = clock::now_ns();
     let mut delay = Delay::of(root);
-    gate.map_or(Ok(()), Gate::open)?;
+    gate.map_or(Ok(()), |mut gate| gate.write_all(b"!"))?;
     let mut reader = Reader {
         root,
         ..Reader::default()
@@ -398,12 +388,12 @@ fn watch(
     }
     let points = rings.points;
     aside(rings);
-    let [inside_ns, all_ns] = call_ns(points)?;
-    let overhead_ns = (reader.calls as f64 * all_ns) as u64;
+    let call_ns = call_ns(points)?;
+    let overhead_ns = (reader.calls as f64 * call_ns) as u64;
     Ok(Recording {
         ending,
         wall_ns,
-        inside_ns,
+        call_ns,
         overhead_ns,
         busiest_ns: (delay.awake_ns() - delay.ns()).saturating_sub(overhead_ns),
         delayed_ns: delay.ns(),
