@@ -103,8 +103,7 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
         if look.writes.len() == ENOUGH {
             break;
         }
-        let is_signal = signal != sys::AT_CALL && event == 0;
-        let passed_on = if is_signal { signal } else { 0 };
+        let passed_on = signal * i32::from(signal != sys::AT_CALL && event == 0);
         sys::resume(thread, libc::PTRACE_SYSCALL, passed_on)?;
     }
     if let Some((began_ns, mut delay)) = held {

@@ -19,7 +19,8 @@ const SAMPLE_NS: u64 = 1_000_000;
 /// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine. Where turns are shorter than
 /// this, its clock ticks tell enough.
 const SHORT_TURN_NS: u64 = 50_000;
-const FEWEST_TURNS: u64 = 20;
+/// After so much time they are told from the stops of a look.
+const ENOUGH_TURNS_NS: u64 = 10_000_000;
 /// Has room for the samples between two searches, and more.
 const RING: usize = 16 << 10;
 
@@ -44,8 +45,8 @@ impl Samples {
         })
     }
 
-    /// The thread's time to this moment, or to its end, and the sampled parts.
-    fn processor(&mut self) -> io::Result<Processor> {
+    /// The thread's time to this moment, or to its end, with the sampled parts, and `rest`.
+    fn processor(&mut self, rest: Processor) -> io::Result<Processor> {
         while self.ring.next_record().is_some() {
             self.in_program += 1;
         }
@@ -53,7 +54,9 @@ impl Samples {
         let user_ns = sampled_ns.min(self.in_program * SAMPLE_NS);
         Ok(Processor {
             total_ns: self.before_ns + sampled_ns,
-            ..Processor::of(user_ns, sampled_ns - user_ns)
+            user_ns,
+            system_ns: sampled_ns - user_ns,
+            ..rest
         })
     }
 }
@@ -80,9 +83,7 @@ pub(super) struct Thread {
     /// Its time by the last of these, and what its files showed then, which has its parts by clock ticks.
     sampled: Processor,
     ticks: Processor,
-    /// The time that it took while it was slowed down.
-    slowed: Processor,
-    /// Before it was watched, perhaps as another program; and when last read.
+    /// Before it was watched, perhaps as another program, with the time in which it was slowed down; and when last read.
     before: Reading,
     now: Reading,
     /// The arguments of the call that it was last seen asleep in, and its count of finished writes then: unchanged, it is
@@ -105,7 +106,6 @@ impl Thread {
             samples,
             sampled: Processor::default(),
             ticks: Processor::default(),
-            slowed: Processor::default(),
             before: Reading::default(),
             now: Reading::default(),
             asleep: None,
@@ -144,14 +144,8 @@ impl Thread {
         // Whether a thread that was not seen to write has written since, is not known.
         let is_known = !is_last || self.own().io.write_calls > 0;
         let samples = self.samples.as_mut().filter(|_| is_known);
-        if let Some(sampled) = samples.and_then(|samples| samples.processor().ok()) {
-            self.ticks = ticks;
-            self.sampled = Processor {
-                total_ns: sampled.total_ns,
-                user_ns: sampled.user_ns,
-                system_ns: sampled.system_ns,
-                ..ticks
-            };
+        if let Some(sampled) = samples.and_then(|samples| samples.processor(ticks).ok()) {
+            (self.sampled, self.ticks) = (sampled, ticks);
         } else if is_last {
             return Reading {
                 is_last,
@@ -159,13 +153,13 @@ impl Thread {
             };
         }
         let processor = self.sampled.plus(ticks.since(self.ticks));
-        let since = processor.since(self.now.processor);
-        if since.turns > FEWEST_TURNS && since.total_ns < since.turns * SHORT_TURN_NS {
+        let own = processor.since(self.before.processor);
+        if own.total_ns >= ENOUGH_TURNS_NS && own.total_ns < own.turns * SHORT_TURN_NS {
             (self.samples, self.is_sampled) = (None, false);
         }
         Reading {
             io,
-            processor: processor.since(self.slowed),
+            processor,
             is_last,
         }
     }
@@ -173,16 +167,16 @@ impl Thread {
     /// Its time to this moment, with its parts by samples or clock ticks.
     pub(super) fn processor(&mut self) -> Option<Processor> {
         match &mut self.samples {
-            Some(samples) => samples.processor().ok(),
+            Some(samples) => samples.processor(Processor::default()).ok(),
             None => self.shown().map(|shown| shown.1),
         }
     }
 
-    /// Does not count its time since `before`, in which it was slowed down, and says how long that was.
-    pub(super) fn slow_since(&mut self, before: Option<Processor>) -> u64 {
-        let after = before.and_then(|before| Some(self.processor()?.since(before)));
-        let slowed = after.unwrap_or_default();
-        self.slowed = self.slowed.plus(slowed);
+    /// Does not count its time since `start`, in which it was slowed down, and says how long that was.
+    pub(super) fn slow_since(&mut self, start: Option<Processor>) -> u64 {
+        let slowed = start.and_then(|start| Some(self.processor()?.since(start)));
+        let slowed = slowed.unwrap_or_default();
+        self.before.processor = self.before.processor.plus(slowed);
         slowed.total_ns
     }
 
@@ -263,24 +257,15 @@ impl Threads {
         threads.for_each(|thread| thread.samples = None);
     }
 
-    /// Those that have not gone.
-    pub(super) fn running(&self) -> Vec<i32> {
-        let threads = self
-            .threads
-            .iter()
-            .filter(|(_, thread)| !thread.now.is_last);
-        threads.map(|(&id, _)| id).collect()
+    /// Those that have not gone, with the calls that they are in.
+    pub(super) fn running(&self) -> Vec<(i32, Doing)> {
+        let threads = self.threads.iter();
+        let running = threads.filter(|(_, thread)| !thread.now.is_last);
+        running.map(|(&id, thread)| (id, thread.doing())).collect()
     }
 
     pub(super) fn get_mut(&mut self, thread: i32) -> Option<&mut Thread> {
         self.threads.get_mut(&thread)
-    }
-
-    /// The call that a thread is in.
-    pub(super) fn doing(&self, thread: i32) -> Doing {
-        self.threads
-            .get(&thread)
-            .map_or(Doing::Hidden, Thread::doing)
     }
 
     /// The sum over some of the threads.

@@ -1,5 +1,5 @@
-//! The default mode: watches a process and its descendants, by a loop of two rhythms. A search finds processes and threads,
-//! reads their counters, and takes exact looks; a sample asks each thread which call it is in.
+//! The default mode: looks at a process and its descendants now and then. It searches for processes and threads, reads their
+//! counters, asks each thread which call it is in, and takes exact looks.
 
 use super::threads::Reading;
 use super::watched::Watched;
@@ -14,40 +14,24 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::Duration;
 
-/// A repeated task, so rare that it takes only a small part of a processor: the program must not feel it.
-struct Rhythm {
-    /// The shortest time from one to the next, after the beginning.
-    shortest_ns: u64,
-    due_ns: u64,
-}
-
-/// A task takes one part in `PART` of a processor.
+/// Looks take one part in `PART` of a processor: the program must not feel them.
 const PART: u64 = 200;
-const AT_FIRST_NS: u64 = 500_000_000;
-/// The start-up of a program is looked at closely, whatever that costs, so that short ones are seen.
-const START_NS: u64 = 30_000_000;
-/// The longest time to the next task, whatever the last one took. In the beginning, when programs start others and become others, it is
-/// shorter: this, or a part of the time since then. No task comes sooner than after a millisecond.
+/// The times from one look to the next, whatever the last one took. In the beginning, when programs start others and become others, and
+/// short ones end, they are shorter.
+const SHORTEST_NS: u64 = 10_000_000;
 const LONGEST_NS: u64 = 100_000_000;
-const LONGEST_AT_FIRST_NS: u64 = 5_000_000;
-const PART_AT_FIRST: u64 = 8;
+const AT_FIRST_NS: u64 = 500_000_000;
 const SHORTEST_AT_FIRST_NS: u64 = 1_000_000;
+const PART_AT_FIRST: u64 = 8;
 
-impl Rhythm {
-    /// Sets the time of the next one. The last one took this much processor time; the beginning was `since_ns` ago.
-    fn took(&mut self, processor_ns: u64, since_ns: u64, now_ns: u64) {
-        let fair_ns = processor_ns * PART;
-        self.due_ns = now_ns
-            + match since_ns {
-                0..START_NS => SHORTEST_AT_FIRST_NS,
-                START_NS..AT_FIRST_NS => {
-                    let longest_ns = LONGEST_AT_FIRST_NS.max(since_ns / PART_AT_FIRST);
-                    fair_ns.clamp(SHORTEST_AT_FIRST_NS, longest_ns)
-                }
-                AT_FIRST_NS.. => fair_ns.clamp(self.shortest_ns, LONGEST_NS),
-            };
-    }
+/// The time to the next look, `since_ns` after the beginning and after one that took this much processor time.
+fn pause_ns(took_ns: u64, since_ns: u64) -> u64 {
+    let is_first = since_ns < AT_FIRST_NS;
+    let shortest_ns = [SHORTEST_NS, SHORTEST_AT_FIRST_NS][usize::from(is_first)];
+    let longest_ns = (since_ns / PART_AT_FIRST).clamp(SHORTEST_AT_FIRST_NS, LONGEST_NS);
+    (took_ns * PART).clamp(shortest_ns, longest_ns)
 }
+
 /// Processes that must not be stopped are [listened to](Watched::listen) this often at first, then so rarely that it takes 2 % of a
 /// processor.
 const MOST_LISTENS: u64 = 12;
@@ -97,26 +81,15 @@ impl Watcher {
     fn watch(mut self) -> io::Result<(Recording, Vec<Watched>)> {
         let began_ns = self.last_look_ns;
         let mut ending = None;
-        let [mut searches, mut samples] = [20_000_000, 6_000_000].map(|shortest_ns| Rhythm {
-            shortest_ns,
-            due_ns: 0,
-        });
-        let mut spent_ns = clock::thread_ns();
+        let mut due_ns = began_ns;
         loop {
             let now_ns = clock::now_ns();
-            if now_ns >= searches.due_ns {
-                let before_ns = clock::thread_ns();
+            if now_ns >= due_ns {
+                let (since_ns, before_ns) = (now_ns - began_ns, clock::thread_ns());
                 self.search(now_ns);
-                let took_ns = clock::thread_ns() - before_ns;
-                searches.took(took_ns, now_ns - began_ns, now_ns);
-                self.peek(now_ns - began_ns);
-                spent_ns += clock::thread_ns() - before_ns;
-            }
-            if now_ns >= samples.due_ns {
                 self.sample(now_ns);
-                // The cost of a sample includes all work since the last one, and the wake-up.
-                let before_ns = std::mem::replace(&mut spent_ns, clock::thread_ns());
-                samples.took(spent_ns - before_ns, now_ns - began_ns, now_ns);
+                due_ns = now_ns + pause_ns(clock::thread_ns() - before_ns, since_ns);
+                self.peek(since_ns);
             }
             if self.launched && std::mem::take(&mut self.child_ended) {
                 ending = self.reap()?;
@@ -127,7 +100,6 @@ impl Watcher {
                 break;
             }
             // Until the next is due, or a signal (a child's end among them) arrives.
-            let due_ns = searches.due_ns.min(samples.due_ns);
             let pause_ns = due_ns.saturating_sub(clock::now_ns());
             self.child_ended |= interrupts::sleep(Duration::from_nanos(pause_ns));
         }
@@ -150,11 +122,10 @@ impl Watcher {
         let hides_others = processes().any(Watched::hides_other_calls);
         let others = "other calls between the writes could not be counted: their time is in that of the writes";
         let others = hides_others.then(|| others.to_owned());
-        let has_io_uring = processes().any(|process| process.has_io_uring);
         let run = Recording {
             notes: note.into_iter().chain(others).collect(),
             busiest_ns: longest_ns.max().unwrap_or(0),
-            unseen: has_io_uring.then_some(Unseen::Ring),
+            unseen: (processes().any(|process| process.has_io_uring)).then_some(Unseen::Ring),
             ending,
             wall_ns,
             overhead_ns: processes().map(|process| process.peeking_ns).sum(),
@@ -170,7 +141,7 @@ impl Watcher {
     /// How long the tree was ready to run without a processor: the first thread of the root and those that wrote, or
     /// a process that the root waited for. And how long other threads ran beside those.
     fn delayed_and_beside_ns(&self) -> (u64, u64) {
-        let (mut of_root_ns, mut of_other_ns, mut beside_ns) = (0, 0, 0);
+        let (mut longest_ns, mut beside_ns) = (0, 0);
         let waited_for = |id, own: &Reading| id == self.root || own.io.write_calls > 0;
         for watched in &self.ended {
             let own = watched.threads.sum(waited_for).processor;
@@ -178,14 +149,10 @@ impl Watcher {
             // Threads that are ready at the same time have waited as long as the one that waited longest.
             let delay =
                 |id, own: &Reading| own.processor.delayed_ns * u64::from(waited_for(id, own));
-            let delayed_ns = watched.threads.most(delay);
-            if watched.process == self.root {
-                of_root_ns += delayed_ns;
-            } else {
-                of_other_ns = delayed_ns.max(of_other_ns);
-            }
+            let delayed_ns = watched.threads.most(delay) + watched.stopped_ns;
+            longest_ns = longest_ns.max(delayed_ns);
         }
-        (of_other_ns.max(of_root_ns), beside_ns)
+        (longest_ns, beside_ns)
     }
 
     /// Looks exactly at a thread that writes much, of each process whose samples do not show how it is buffered.

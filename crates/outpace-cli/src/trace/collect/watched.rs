@@ -21,11 +21,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// An exact look at a process is taken again when it has made this many times as many writes, unless samples have shown
-/// this many of them already.
-const PEEK_AGAIN: u64 = 50;
+/// An exact look at a process that has shown this many writes is taken again when it has made this many times as many.
 const FEWEST_PEEKED: usize = 16;
-const ENOUGH_LOOKS: u64 = 20;
+const PEEK_AGAIN: u64 = 50;
 /// A process that must not be stopped is listened to for this much processor time.
 const LISTEN_NS: u64 = 2_000_000;
 /// On a busy machine that takes longer, but no longer than this.
@@ -63,7 +61,6 @@ pub(crate) struct Watched {
     name: Rc<str>,
     executable: Option<PathBuf>,
     pub(crate) language: Language,
-    is_recognised: bool,
     /// Descriptors 0 to 2, and others that were written to.
     pub(crate) targets: BTreeMap<i32, Target>,
     /// Whether it has other descriptors open that writes could have gone to, and an io_uring.
@@ -98,7 +95,7 @@ pub(crate) struct Watched {
     /// Other calls that do work between writes, and between how many of these.
     others: (u64, u64),
     /// Its writes were listened to, at one place; and one of its streams was seen to lead to several places.
-    pub(crate) is_listened_to: bool,
+    is_listened_to: bool,
     pub(crate) is_redirected: bool,
     /// Where it writes, as the last call shows in which a thread was found asleep.
     writes_at: Option<CallSite>,
@@ -107,8 +104,9 @@ pub(crate) struct Watched {
     stops_ns: u64,
     /// Samples that found its thread asleep in a write, and elsewhere.
     asleep: (u64, u64),
-    /// When it was last seen.
+    /// When it was last seen, and how long it was stopped until then.
     pub(super) last_ns: u64,
+    pub(super) stopped_ns: u64,
     /// How many searches have found it.
     pub(super) searches: u64,
 }
@@ -166,15 +164,16 @@ impl Watched {
         self.searches += 1;
         // Else they count for the program that it has just become, if that is seen.
         if self.runs_as_before() {
-            self.last_ns = clock::now_ns();
+            let before_ns = std::mem::replace(&mut self.last_ns, clock::now_ns());
             self.threads.take(readings);
             (self.io, self.stat) = counted.unwrap_or((self.io, self.stat));
+            self.stopped_ns += (self.last_ns - before_ns) * u64::from(self.stat.is_stopped);
         }
         // While it is being started, it has no arguments yet.
-        if let (false, Some(executable)) = (self.is_recognised, &self.executable)
+        if let Some(executable) = &self.executable
+            && self.language == Language::default()
             && !procfs::arguments(process).is_empty()
         {
-            self.is_recognised = true;
             self.language = Language::of(process, executable);
         }
         let writers = self.threads.writers().processor;
@@ -277,7 +276,7 @@ impl Watched {
         let watched_ns = self.last_ns - self.first_ns;
         let awake = self.threads.all().processor;
         let asleep_ns = (watched_ns + self.stops_ns)
-            .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns);
+            .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns + self.stopped_ns);
         (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
     }
 
@@ -344,15 +343,12 @@ impl Watched {
         self.stream_at(identity).unwrap_or(descriptor)
     }
 
-    /// The thread whose writes should be looked at exactly: it has made many since the last time, and neither their sums nor
-    /// samples show how they are buffered.
+    /// The thread whose writes should be looked at exactly: it has made many since the last time, and their sums do not show how they
+    /// are buffered.
     pub(super) fn worth_a_peek(&self) -> Option<i32> {
         let own = self.own();
-        let looks: u64 = self.seen.values().map(|seen| seen.looks).sum();
-        let is_unclear = |seen: &SampledWrites| seen.tally.buffering() == Buffering::Small;
         let is_due = self.peeks < peek::MOST
             && own.write_calls >= peek::FROM.max(self.peeked_at * PEEK_AGAIN)
-            && (looks < ENOUGH_LOOKS || self.seen.values().any(is_unclear))
             && (self.mean_size() <= peek::LARGEST
                 || (own.write_calls >= FEWEST_LARGE
                     && Buffering::of_sums(own.write_calls, own.bytes_written).is_none()));
@@ -386,10 +382,8 @@ impl Watched {
         beside_others: bool,
         timeline: &mut Timeline,
     ) {
-        let threads = self.threads.running().into_iter();
-        let threads: Vec<_> = threads
-            .map(|thread| (thread, self.threads.doing(thread)))
-            .collect();
+        let mut threads = self.threads.running();
+        threads.retain(|_| !self.stat.is_stopped);
         let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running) || beside_others;
         for (thread, doing) in threads {
             let Some((call, is_new)) = self.asleep_in(thread, doing) else {
@@ -483,7 +477,8 @@ impl Watched {
                 ends += self.take(writes);
                 continue;
             }
-            let doing = self.threads.doing(thread);
+            let asked = self.threads.get_mut(thread);
+            let doing = asked.map_or(Doing::Hidden, |thread| thread.doing());
             if doing == Doing::Hidden {
                 break;
             }
@@ -578,6 +573,22 @@ mod tests {
             watched.io.bytes_written = bytes;
             watched
         }
+    }
+
+    #[test]
+    fn the_time_in_which_it_is_stopped_is_known() {
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", "kill -STOP $$"])
+            .spawn()
+            .unwrap();
+        let process = shell.id() as i32;
+        let mut watched = Watched::find(process, &[process], None, false, 0).unwrap();
+        while watched.stopped_ns == 0 {
+            watched.refresh(&[process]);
+        }
+        assert!(watched.stat.is_stopped);
+        shell.kill().unwrap();
+        shell.wait().unwrap();
     }
 
     #[test]
