@@ -8,7 +8,7 @@ use corpus::{Mode, Program, To, named, stream, trace};
 use scripted::{Terminal, installed, scratch, text, wait_until};
 use serde_json::Value;
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -965,6 +965,38 @@ fn what_goes_on_after_the_program_is_told_of() {
 }
 
 #[test]
+fn without_privileges_too_a_program_that_leaves_another_behind_ends() {
+    if !installed("setpriv") {
+        return;
+    }
+    let mut command = scripted::without_privileges("trace");
+    let left = "sleep 30 >/dev/null 2>&1 & exit 3";
+    let output = command.args(["--exact", "--", "sh", "-c", left]).output();
+    let output = output.unwrap();
+    let report = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{report}");
+    assert!(report.contains("goes on: `outpace trace -p "), "{report}");
+}
+
+#[test]
+fn without_privileges_a_program_outlives_its_tracer_unharmed() {
+    if !installed("setpriv") {
+        return;
+    }
+    let lines = "i=0; while [ $i -lt 300 ]; do echo $i || exit 1; sleep 0.005; i=$((i+1)); done";
+    let mut command = scripted::without_privileges("trace");
+    let command = command.args(["--exact", "--", "sh", "-c", lines]);
+    let mut tracer = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(tracer.stdout.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "0");
+    tracer.kill().unwrap();
+    tracer.wait().unwrap();
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    let expected: Vec<String> = (1..300).map(|n| n.to_string()).collect();
+    assert_eq!(rest, expected);
+}
+
+#[test]
 fn a_program_whose_file_is_deleted_is_one_program_still() {
     let copy = scratch("deleted-sh");
     std::fs::copy("/bin/sh", &copy).unwrap();
@@ -994,16 +1026,16 @@ fn a_program_that_renames_itself_is_one_program_still() {
 #[test]
 fn copies_of_a_descriptor_are_followed_by_every_call_that_makes_them() {
     // As tcsh does for each command.
-    let text_of_it = "#include <fcntl.h>\n#include <stdio.h>\n#include <unistd.h>\nint main(void) {\n\
+    let text_of_it = "#include <fcntl.h>\n#include <stdlib.h>\n#include <unistd.h>\nint main(int c, char **v) {\n\
         int kept = fcntl(1, F_DUPFD, 10);\n\
-        for (int n = 0; n < 3000; n++) {\n\
+        for (int n = atoi(v[1]); n > 0; n--) {\n\
         close(1); if (open(\"/dev/null\", O_RDONLY) != 1) return 1;\n\
         close(1); if (dup(kept) != 1) return 2;\n\
         if (write(1, \"a line\\n\", 7) != 7) return 3; } }\n";
     let Some(program) = compiled("copies", &[], text_of_it) else {
         return;
     };
-    let found = findings(&["--exact", &program], "copies.json");
+    let found = findings(&["--exact", &program, "3000"], "copies.json");
     if found["mode"] == "ptrace" || found["lost"].as_u64() > Some(0) {
         return println!("skipped: not every call was seen");
     }
@@ -1015,7 +1047,7 @@ fn copies_of_a_descriptor_are_followed_by_every_call_that_makes_them() {
     );
     assert!(found["overhead_ns"].as_u64() > Some(0), "{found:#}");
     // Without the calls in between, the default mode does not know where the writes went.
-    let found = findings(&[&program], "copies.json");
+    let found = findings(&[&program, "100000"], "copies.json");
     let kind = &found["streams"][0]["target"]["kind"];
     assert!(kind == "pipe" || kind == "unknown", "{found:#}");
 }

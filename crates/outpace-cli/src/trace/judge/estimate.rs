@@ -105,8 +105,7 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
         [0, 1, 2]
             .map(|at| reads * READ_NS[at] + read_bytes * READ_BYTE_NS[at] + faults * FAULT_NS[at]),
     );
-    let cost = Cost::of(target.kind);
-    let most_ns = cost.most_ns(io.write_calls, io.bytes_written);
+    let most_ns = Cost::of(target.kind).most_ns(io.write_calls, io.bytes_written);
     let in_kernel_ns = of_total(1.0 - part).independent(other_ns.taken_from(0.0));
     let in_kernel_ns = in_kernel_ns.within(0.0, most_ns.min(total.high - other_ns.low));
     let others = process.other_calls();
@@ -130,10 +129,8 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
     Interval::between(read_ns, read_ns + 2.0 * more_ns + unread_ns as f64)
 }
 
-/// The usual time around calls, at most: a part of their time in the kernel (the library's way to the call and back), and of the
-/// program's own.
+/// The usual time around calls, at most, in parts of their time in the kernel: the library's way to the call and back.
 const AROUND: f64 = 0.7;
-const OF_OWN: f64 = 0.9;
 /// At the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's.
 const COLD: f64 = 0.4;
 const COLDEST: f64 = 4.0;
@@ -162,7 +159,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let least = stream.language.least_around_calls();
     let of_own = [1.0, JOINING][usize::from(least < 0.0)];
     let least_ns = (least * calls_ns).min(least * of_own * own.low);
-    let usual_ns = (AROUND * calls_ns).min(OF_OWN * own.high);
+    let usual_ns = (AROUND * calls_ns).min(own.high);
     let most_ns = match stream.buffering {
         // Making pieces of lines and handing each on may be all that the program does.
         Buffering::Unbuffered => own.high,
@@ -219,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_call_saves_its_time_in_the_kernel_and_some_of_the_programs_own() {
-        for (own_ns, least, most) in [(90.0, 230.0, 365.0), (1090.0, 255.0, 660.0)] {
+        for (own_ns, least, most) in [(90.0, 230.0, 375.0), (1090.0, 255.0, 660.0)] {
             let saved = saved_by_blocks(&lines(Language::C, 250.0, own_ns));
             let (low, high) = (saved.low / CALLS, saved.high / CALLS);
             assert!(low > least && high < most, "{low} to {high}");

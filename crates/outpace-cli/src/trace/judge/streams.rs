@@ -3,7 +3,7 @@
 use super::estimate::{self, Cost};
 use crate::trace::collect::exact::LedgerEntry;
 use crate::trace::collect::watched::{SampledWrites, Watched};
-use crate::trace::model::findings::{Descriptors, Elsewhere, Mode, Recording, Stream};
+use crate::trace::model::findings::{Descriptors, Elsewhere, Recording, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::Buffering;
@@ -137,6 +137,10 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     stream.waiting_ns = stream.waiting_ns.saturating_sub(stream.syncing_ns);
     stream.buffering = sampled_buffering(&stream);
     (stream.in_kernel_ns, stream.own_ns) = estimate::times(process, &stream.target);
+    if descriptors == Descriptors::Any {
+        // The likely one, which it may not have written to.
+        stream.target = Target::default();
+    }
     others.insert(0, stream);
     others
 }
@@ -161,8 +165,8 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let all: u64 = seen().map(|(_, seen)| weight(seen)).sum();
     let written = seen().filter(|(_, seen)| weight(seen) > 0);
     let most = written.max_by_key(|(_, seen)| weight(seen));
-    // Between looks, or at other places, it may have written elsewhere.
-    let is_open = process.is_redirected || (process.writes_elsewhere && process.is_listened_to);
+    // Between looks it may have written elsewhere, and where no write sleeps.
+    let is_open = process.is_redirected || (process.writes_elsewhere && !is_peeked);
     if let Some((&descriptor, most)) = most
         && all >= ENOUGH
         && weight(most) * 10 >= all * 9
@@ -225,21 +229,15 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
 /// messages of no customary capacity.
 fn in_language(buffering: Buffering, language: Language) -> Buffering {
     match buffering {
-        Buffering::Line | Buffering::Small if language.prints_unbuffered() => Buffering::Unbuffered,
-        Buffering::Block { capacity }
-            if language.prints_unbuffered() && !capacity.is_power_of_two() =>
-        {
-            Buffering::Large
-        }
+        other if !language.prints_unbuffered() => other,
+        Buffering::Line | Buffering::Small => Buffering::Unbuffered,
+        Buffering::Block { capacity } if !capacity.is_power_of_two() => Buffering::Large,
         other => other,
     }
 }
 
-/// Shorter calls have not slept; under ptrace, with two stops a call, much more is normal.
+/// Shorter calls have not slept.
 const WAIT_NS: u64 = 10_000;
-const STOPPED_WAIT_NS: u64 = 250_000;
-/// The cost of tracing inside a measured time, at least and at most, in parts of the one that was measured.
-const INSIDE: (f64, f64) = (0.7, 1.1);
 
 /// The streams of the exact modes, and the writes to other files.
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
@@ -280,10 +278,9 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
 /// The time in long calls beyond that of a call that has not slept.
 fn long_ns(entry: &LedgerEntry, run: &Recording) -> u64 {
     let tally = &entry.stream.tally;
-    let shortest_ns = [WAIT_NS, STOPPED_WAIT_NS][usize::from(run.mode == Mode::Ptrace)];
     let all_ns = Cost::of(entry.stream.target.kind).most_ns(tally.calls, tally.bytes);
-    let most_ns = run.inside_ns + all_ns / tally.calls.max(1) as f64;
-    tally.durations_ns.excess(shortest_ns, most_ns as u64)
+    let most_ns = run.call_ns + all_ns / tally.calls.max(1) as f64;
+    tally.durations_ns.excess(WAIT_NS, most_ns as u64)
 }
 
 /// The part of the time in calls that their thread was asleep: it may have lacked a processor instead.
@@ -305,16 +302,11 @@ fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -
 }
 
 fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
-    let (tally, kind) = (&entry.stream.tally, entry.stream.target.kind);
-    let most_ns = Cost::of(kind).most_ns(tally.calls, tally.bytes);
+    let tally = &entry.stream.tally;
+    let most_ns = Cost::of(entry.stream.target.kind).most_ns(tally.calls, tally.bytes);
     let measured_ns = (tally.durations_ns.sum() - long_ns(entry, run)) as f64;
-    if run.mode == Mode::Ptrace {
-        // Stopping a thread takes longer than most writes.
-        return Interval::between(0.0, measured_ns.min(most_ns));
-    }
-    let inside_ns = tally.calls as f64 * run.inside_ns;
-    let without = |part: f64| measured_ns - part * inside_ns;
-    Interval::of([INSIDE.1, 1.0, INSIDE.0].map(without)).within(0.0, measured_ns)
+    let added_ns = (tally.calls as f64 * run.call_ns).min(measured_ns);
+    Interval::between(measured_ns - added_ns, measured_ns).within(0.0, most_ns)
 }
 
 #[cfg(test)]
@@ -322,6 +314,7 @@ mod tests {
     use super::*;
     use crate::trace::collect::exact::Ledger;
     use crate::trace::kernel::calls::{Call, WriteCall};
+    use crate::trace::model::findings::Mode;
 
     fn target(inode: u64) -> Target {
         Target {
@@ -399,11 +392,12 @@ mod tests {
     #[test]
     fn writes_that_were_seen_say_it_before_what_is_open() {
         let mut process = process(&[(1, 5), (2, 6)]);
-        process.writes_elsewhere = true;
-        assert_eq!(attribute(&process), (Descriptors::Any, Some(1)));
         process.seen.insert(2, seen(50, 0));
         assert_eq!(attribute(&process), (Descriptors::One(2), Some(2)));
-        // An exact look outweighs samples of waiting.
+        // Of several places, samples of waiting show the slow one: `tee` on a terminal.
+        process.writes_elsewhere = true;
+        assert_eq!(attribute(&process), (Descriptors::Any, Some(2)));
+        // An exact look outweighs them.
         process.seen.insert(1, seen(0, 48));
         assert_eq!(attribute(&process), (Descriptors::One(1), Some(1)));
         // Writes to both are neither's.

@@ -64,8 +64,7 @@ const NOTHING: f64 = 50.0;
 impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
         let (run, streams) = (&findings.run, &findings.streams);
-        let not_its_own_ns = run.overhead_ns + run.delayed_ns;
-        let now_ns = run.wall_ns.saturating_sub(not_its_own_ns);
+        let now_ns = (run.wall_ns).saturating_sub(run.overhead_ns + run.delayed_ns);
         let now_ns = now_ns.max(run.busiest_ns.min(run.wall_ns)).max(1);
         let sum = |part: fn(&Stream) -> u64| streams.iter().map(part).sum::<u64>();
         // The whole of what was used and waited for, where it is known.
@@ -124,13 +123,9 @@ impl Verdict {
             Limit::Reader => slow_ns(stream),
             _ => stream.writing_ns(),
         };
-        let times = [
-            run.wall_ns.saturating_sub(run.delayed_ns),
-            run.user_ns + run.system_ns,
-        ];
-        let times = times.into_iter().filter(|&ns| ns > 0).min();
-        let is_distorted = run.mode == Mode::Tracepoints
-            && times.is_some_and(|least_ns| run.overhead_ns * DISTORTED > least_ns);
+        let ran_ns = run.wall_ns.saturating_sub(run.delayed_ns);
+        let least_ns = ran_ns.min(run.user_ns + run.system_ns);
+        let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
         let written = streams.iter();
         let written = written.filter(|stream| stream.calls > 0 || stream.asleep_ns() > 0);
         match written.max_by_key(weight) {
@@ -156,11 +151,14 @@ impl Verdict {
             None => match (run.unseen, run.tree.filter(|tree| tree.write_calls > 0)) {
                 (Some(unseen), _) => verdict.give_up(unseen.describe()),
                 (None, Some(tree)) => verdict.give_up(format!(
-                    "the program ended before it could be observed, or is another user's. The kernel counted {}, {}",
+                    "the program ended before it could be observed, or does not let this user observe it. The kernel counted {}, {}",
                     counted(tree.write_calls, "write call"),
                     counted(tree.bytes_written, "byte"),
                 )),
-                _ => verdict.say("Output is not the problem: the program made no write calls."),
+                _ => {
+                    let none = "Output is not the problem: the program made no write calls.";
+                    verdict.sentences.push(none.to_owned());
+                }
             },
         }
         if run.ending.is_some() {
@@ -180,14 +178,10 @@ impl Verdict {
         saved.map(|saved| saved.likely / self.now_ns as f64)
     }
 
-    fn say(&mut self, sentence: impl Into<String>) {
-        self.sentences.push(sentence.into());
-    }
-
     /// There is no verdict, for this reason.
     fn give_up(&mut self, why: impl Display) {
         self.limit = Limit::Unknown;
-        self.say(format!("No verdict: {why}."));
+        self.sentences.push(format!("No verdict: {why}."));
     }
 
     /// The part of the time, with the name of a stream where it is all of that stream.
@@ -216,14 +210,14 @@ impl Verdict {
             ", and larger writes would hardly save any of it".to_owned()
         } else if worst.is_unplaced() {
             return self.give_up(format!(
-                "{took} in small writes, but where those went could not be seen; --exact shows it"
+                "{took}, but where its writes went could not be seen; --exact shows it"
             ));
         } else {
             format!(", but the writes are large and the {awaited} keeps up")
         };
         let answers = ["Nothing to gain", "Output is not the problem"];
         let answer = answers[usize::from(self.share < SMALL)];
-        self.say(format!("{answer}: {took}{why}."));
+        self.sentences.push(format!("{answer}: {took}{why}."));
     }
 
     fn explain(&mut self, findings: &Findings, worst: &Stream, named: Limit) {
@@ -255,8 +249,9 @@ impl Verdict {
         let saved = [self.blocks_save_ns, self.fast_reader_saves_ns];
         let saved = saved[usize::from(named == Limit::Reader)];
         let is = ["may be", "is"][usize::from(saved.low >= WORTH_IT * self.now_ns as f64)];
-        self.say(format!("Output {is} {part}: {took}{parts}."));
-        self.say(if named == Limit::Reader {
+        self.sentences
+            .push(format!("Output {is} {part}: {took}{parts}."));
+        self.sentences.push(if named == Limit::Reader {
             let named = |(process, name): &(i32, String)| format!(", {name} (process {process})");
             let reader = match &worst.readers[..] {
                 [] => awaited.to_owned(),
@@ -279,14 +274,15 @@ impl Verdict {
         let run = &findings.run;
         let parts = [
             (run.overhead_ns, "of tracing"),
-            (run.delayed_ns, "waiting for a processor"),
+            (run.delayed_ns, "without a processor"),
         ];
         let parts = parts.into_iter().filter(|(ns, _)| ns * 50 >= run.wall_ns);
         let parts = parts.map(|(ns, what)| format!("{} {what}", duration(ns as f64)));
         let parts = parts.collect::<Vec<_>>().join(" and ");
         if !parts.is_empty() {
             let [now, wall] = [self.now_ns, run.wall_ns].map(|ns| duration(ns as f64));
-            self.say(format!("{now} is {wall} on the clock, less {parts}."));
+            self.sentences
+                .push(format!("{now} is {wall} on the clock, less {parts}."));
         }
     }
 
@@ -660,6 +656,7 @@ mod tests {
             };
             let findings = limit(Recording {
                 wall_ns: 100 * MS,
+                system_ns: 100 * MS,
                 overhead_ns,
                 ..Recording::of(1, Mode::Tracepoints)
             });

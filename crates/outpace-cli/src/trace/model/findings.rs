@@ -105,14 +105,9 @@ impl Stream {
         self.bytes / self.calls.max(1)
     }
 
-    /// Whether its writes are too small for blocks, on average.
-    pub(crate) fn is_small(&self) -> bool {
-        self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS
-    }
-
-    /// Whether it is of small writes that went to no known place.
+    /// Whether its writes went to no known place.
     pub(crate) fn is_unplaced(&self) -> bool {
-        self.descriptors == Descriptors::Any && self.is_small()
+        self.descriptors == Descriptors::Any && self.calls > 0
     }
 
     /// Whether a program that follows the advice for its language would write it in larger blocks: it is written in messages,
@@ -120,7 +115,8 @@ impl Stream {
     pub(crate) fn could_be_larger(&self) -> bool {
         match self.buffering {
             Buffering::Unknown | Buffering::TooFew => {
-                self.is_small() && self.descriptors != Descriptors::Any
+                let is_small = self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS;
+                is_small && self.descriptors != Descriptors::Any
             }
             Buffering::Large => self.mean_size() < LEAST_BUFFER,
             Buffering::Block { capacity } => capacity < LEAST_BUFFER,
@@ -168,8 +164,8 @@ pub(crate) struct Recording {
     pub(crate) wall_ns: u64,
     /// The part of `wall_ns` that is the tracing's own.
     pub(crate) overhead_ns: u64,
-    /// The part of each measured call that is the tracing's own.
-    pub(crate) inside_ns: f64,
+    /// What tracing adds to each call, at most; of a stop, more than most writes take.
+    pub(crate) call_ns: f64,
     /// The part of it that the program was ready to run without a processor, which is no writing.
     pub(crate) delayed_ns: u64,
     /// Processor time of threads that ran beside those that were ready to run, and of the one that took most.

@@ -14,8 +14,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A language: the name of a row in `languages.txt`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A language: the name of a row in `languages.txt`, or empty where no program was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Language(&'static str);
 
 const LANGUAGES: &str = include_str!("languages.txt");
@@ -26,12 +26,6 @@ fn rows() -> impl Iterator<Item = [&'static str; 6]> {
         let columns: Vec<&str> = line.splitn(6, '|').map(str::trim).collect();
         columns.try_into().ok()
     })
-}
-
-impl Default for Language {
-    fn default() -> Self {
-        Self::UNRECOGNISED
-    }
 }
 
 impl Language {
@@ -53,7 +47,10 @@ impl Language {
 
     /// Its name in reports and in JSON.
     pub(crate) fn name(self) -> &'static str {
-        self.0.split([',', ' ']).next().unwrap_or_default()
+        let known = self.0.split([',', ' ']).next();
+        known
+            .filter(|name| !name.is_empty())
+            .unwrap_or(Self::UNRECOGNISED.0)
     }
 
     /// The text of a column in its row.
@@ -85,7 +82,7 @@ impl Language {
                 Some(Self::C) if SYSTEM.split(' ').any(|place| executable.starts_with(place)) => {
                     Self::INSTALLED_C
                 }
-                language => language.unwrap_or_default(),
+                language => language.unwrap_or(Self::UNRECOGNISED),
             },
         }
     }

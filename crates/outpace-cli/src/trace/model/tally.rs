@@ -8,17 +8,12 @@ use std::collections::{BTreeMap, HashMap};
 pub(crate) type Log2Histogram = histogram::Histogram<0>;
 
 impl Log2Histogram {
-    /// The mean of the bucket in which the given share of all values is reached.
-    pub(crate) fn typical_at(&self, share: f64) -> u64 {
-        self.reached(share)
-            .map_or(0, |bucket| bucket.sum / bucket.count)
-    }
-
     /// How much of the sum lies above what `count` typical values would have taken, counting only
     /// values of at least `least` that are far from typical: the part of the durations spent waiting. None above `most` is
     /// typical: where most calls wait, too.
     pub(crate) fn excess(&self, least: u64, most: u64) -> u64 {
-        let typical = self.typical_at(0.25).min(most);
+        let quarter = self.reached(0.25);
+        let typical = quarter.map_or(0, |bucket| (bucket.sum / bucket.count).min(most));
         let far = (typical * 8).max(least);
         self.buckets()
             .filter(|bucket| bucket.least >= far)
@@ -142,7 +137,10 @@ impl CallTally {
         let (blocks, carried) = large.fold((0, 0), |(blocks, bytes), (size, count)| {
             (blocks + count, bytes + size * count)
         });
-        let carries_all = carried as f64 >= self.sizes.sum() as f64 * CARRIED;
+        // Of a few writes that were seen, the program's last one may be a large part.
+        let rest = self.exact_sizes.range(..largest - largest / 8).next_back();
+        let others = self.sizes.sum() - rest.map_or(0, |(size, _)| *size);
+        let carries_all = carried as f64 >= others as f64 * CARRIED;
         let capacity = customary(largest);
         let is_full = largest >= SMALLEST_BLOCK && capacity.abs_diff(largest) <= capacity / 8;
         let are_blocks = blocks >= 3 && is_full && carries_all && blocks * 5 >= writes * 2;
@@ -285,6 +283,13 @@ mod tests {
             ),
             expected
         );
+    }
+
+    #[test]
+    fn the_last_write_of_few_may_be_of_any_size() {
+        let expected = Buffering::Block { capacity: 8192 };
+        let sizes = [8190, 8184, 5, 8190, 8184, 5, 8190, 6561];
+        assert_eq!(of(sizes, Some(true)), expected);
     }
 
     #[test]

@@ -83,9 +83,9 @@ impl Target {
             Some(_) => (Kind::Device, None),
             None if file_type.is_fifo() => (Kind::Pipe, None),
             None if file_type.is_socket() => (Kind::Socket, None),
-            None if file_type.is_file() => {
-                (Kind::File, file_system(process, &path, metadata.dev()))
-            }
+            // memfd_create(2)
+            None if path.starts_with("/memfd:") => (Kind::File, Some("tmpfs".to_owned())),
+            None if file_type.is_file() => (Kind::File, procfs::file_system(process, &path)),
             None => (Kind::Other, None),
         };
         Some(Self {
@@ -120,7 +120,7 @@ impl Target {
     /// Whether it is memory: a write to it waits for no device.
     pub(crate) fn is_memory(&self) -> bool {
         let driver = self.driver.as_deref();
-        self.kind == Kind::Null || matches!(driver, Some("tmpfs" | "ramfs" | "devtmpfs"))
+        self.kind == Kind::Null || driver.is_some_and(procfs::is_in_memory)
     }
 
     /// Whether it is one of our own streams, which processes outside of the trace may read.
@@ -147,7 +147,7 @@ impl Target {
     /// One line: path, numbers, driver.
     pub(crate) fn describe(&self) -> String {
         if self.kind == Kind::Unknown && self.path.is_empty() {
-            return "unknown: the program ended before this could be seen".to_owned();
+            return "unknown: this could not be seen".to_owned();
         } else if self.kind == Kind::Unknown {
             return format!("{}: which writes went where could not be seen", self.path);
         }
@@ -211,23 +211,8 @@ fn terminal_driver((major, minor): (u32, u32)) -> Option<String> {
         let [name, _, at, minors, ..] = fields[..] else {
             return None;
         };
-        let (first, last) = minors.split_once('-').unwrap_or((minors, minors));
-        let range = first.parse::<u32>().ok()?..=last.parse().ok()?;
-        (at.parse() == Ok(major) && range.contains(&minor)).then(|| name.to_owned())
-    })
-}
-
-/// The type of the file system with this device number, which a process has mounted or, for files of memfd_create(2), the kernel.
-fn file_system(process: i32, path: &str, device: u64) -> Option<String> {
-    if path.starts_with("/memfd:") {
-        return Some("tmpfs".to_owned());
-    }
-    let mounts = fs::read_to_string(format!("/proc/{process}/mountinfo")).ok()?;
-    let numbers = format!("{}:{}", libc::major(device), libc::minor(device));
-    mounts.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let is_it = place.split(' ').nth(2) == Some(&numbers);
-        kind.split(' ').next().filter(|_| is_it).map(str::to_owned)
+        let is_it = at.parse() == Ok(major) && procfs::range::<u32>(minors)?.contains(&minor);
+        is_it.then(|| name.to_owned())
     })
 }
 
