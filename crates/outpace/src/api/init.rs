@@ -109,8 +109,8 @@ pub fn broken_pipe() {
     imp::broken_pipe();
 }
 
-/// Makes SIGABRT (which `abort` raises), SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS write the pending bytes of the
-/// standard streams, before their previous action.
+/// Makes SIGABRT (which `abort` raises), SIGSEGV, SIGBUS, SIGFPE and SIGILL write the pending bytes of the standard streams,
+/// before their previous action; SIGTRAP and SIGSYS, too, unless the program handles or ignores them.
 ///
 /// The handler writes only when no drain is in progress and the stream is not in mid-update, and gives up on a reader
 /// that has taken no bytes for 200 ms: it never hangs. Then the previous action follows, such as Rust's report of a
@@ -194,6 +194,13 @@ mod imp {
             }
             let first = CAME.compare_exchange(0, signal, Ordering::SeqCst, Ordering::Relaxed);
             let helped = HELPER_OF.load(Ordering::SeqCst) == signal::process();
+            if helped && signal == libc::SIGXFSZ {
+                BELL.ring();
+                // Otherwise this thread's write fails, and the program goes on, while the helper drains.
+                loop {
+                    sys::pause();
+                }
+            }
             if first.is_ok() && helped {
                 return BELL.ring();
             }
@@ -262,6 +269,12 @@ mod imp {
         libc::SIGSYS,
     ];
 
+    /// Whether the program continues behind the instruction that caused the signal: a breakpoint, or a refused system call. Raised
+    /// again, the signal no longer tells of the call, as a handler of the program's may need: so such a handler keeps it.
+    fn is_past(signal: c_int) -> bool {
+        matches!(signal, libc::SIGTRAP | libc::SIGSYS)
+    }
+
     /// The previous actions of the signals of [`FATAL`].
     struct Previous(UnsafeCell<[Option<signal::Action>; FATAL.len()]>);
 
@@ -278,6 +291,9 @@ mod imp {
         if !*installed {
             for (index, signal) in FATAL.into_iter().enumerate() {
                 let before = signal::Action::of(signal)?;
+                if is_past(signal) && !before.is_default() {
+                    continue;
+                }
                 // SAFETY: no thread reads the entry before the next line, nor writes it after.
                 unsafe { (*PREVIOUS.0.get())[index] = Some(before) };
                 signal::Action::call(on_fatal).install(signal)?;
@@ -301,8 +317,8 @@ mod imp {
             }
             // SAFETY: the handler's argument.
             let was_sent = unsafe { signal::was_sent(info) };
-            // The instruction runs again otherwise, and raises it again; but not a breakpoint, nor a system call that was refused.
-            if was_sent || matches!(signal, libc::SIGTRAP | libc::SIGSYS) {
+            // The instruction runs again otherwise, and raises it again.
+            if was_sent || is_past(signal) {
                 signal::raise(signal);
             }
         });

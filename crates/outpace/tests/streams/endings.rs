@@ -19,7 +19,7 @@ const COLUMNS: [(&str, &str); 5] = [
 ];
 
 /// The endings, by their names in the table.
-const ENDINGS: [(&str, fn()); 42] = [
+const ENDINGS: [(&str, fn()); 44] = [
     ("return from `main`", || {}),
     ("`process::exit(3)` in `main`", || exit(3)),
     ("`process::exit(3)` in another thread", || {
@@ -69,6 +69,8 @@ const ENDINGS: [(&str, fn()); 42] = [
     ("SIGALRM, `init()`", || kill_myself(libc::SIGALRM)),
     ("SIGUSR1", || kill_myself(libc::SIGUSR1)),
     ("SIGUSR1, `init()`", || kill_myself(libc::SIGUSR1)),
+    ("a limit of file sizes (SIGXFSZ)", break_a_limit),
+    ("a limit of file sizes (SIGXFSZ), `init()`", break_a_limit),
     ("SIGPIPE (of another pipe), reset", || {
         end_by_default(libc::SIGPIPE);
         let (reader, mut writer) = std::io::pipe().unwrap();
@@ -133,6 +135,24 @@ fn fault() {
 fn end_by_default(signal: libc::c_int) {
     // SAFETY: no handler of the program is in use.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
+}
+
+/// Makes a file too large, and would exit after that.
+#[allow(unsafe_code)]
+fn break_a_limit() {
+    const LIMIT: u64 = 1 << 20;
+    let limit = libc::rlimit {
+        rlim_cur: LIMIT as libc::rlim_t,
+        rlim_max: libc::RLIM_INFINITY,
+    };
+    // SAFETY: reads the limit.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
+    let name = format!("outpace-limit-{}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    let file = std::fs::File::create_new(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let _ = file.set_len(LIMIT + 1);
+    exit_at_once(3);
 }
 
 #[allow(unsafe_code)]

@@ -335,7 +335,7 @@ fn what_std_has_buffered_comes_before_a_macros_message() {
             assert_same(&finished.stdout, expected.as_bytes());
         }
     }
-    // By default, which for a file is `Block`.
+    // By default, whose delay in a file is longer.
     let finished = Program::new(mixes).run(To::File).succeeded();
     assert_same(&finished.stdout, expected.as_bytes());
 }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::Write;
 use std::process::Command;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::Duration;
 
 list! {
@@ -31,11 +31,12 @@ list! {
         a_handler_that_prints_in_a_drain_does_not_wait_for_it,
         a_stack_overflow_is_still_reported,
         an_abort_reaches_the_programs_own_handler,
+        a_breakpoint_that_the_program_handles_is_its_own,
     ],
     programs: [
         wait_forever, terminate_myself, wait_when_stuck, pending_on_a_terminal, with_a_handler, with_a_later_handler, fork_and_wait,
         wait_and_write, sigpipe, sigpipe_of_children, abort_when_stuck, abort_in_a_drain, print_in_a_drain, overflow,
-        abort_with_a_handler,
+        abort_with_a_handler, handle_breakpoints,
     ],
 }
 
@@ -465,4 +466,37 @@ fn an_abort_reaches_the_programs_own_handler() {
     assert_eq!(finished.code(), 9);
     assert_eq!(finished.stdout, b"before");
     assert_eq!(finished.stderr, ", handled");
+}
+
+static BREAKPOINTS: AtomicI32 = AtomicI32::new(0);
+
+#[allow(unsafe_code)]
+extern "C" fn count_breakpoint(_: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the handler's argument.
+    let is_the_kernels = unsafe { (*info).si_code } > 0;
+    BREAKPOINTS.fetch_add(if is_the_kernels { 1 } else { 100 }, Ordering::Relaxed);
+}
+
+#[allow(unsafe_code)]
+fn handle_breakpoints() {
+    // SAFETY: zeroes are a valid action; the handler adds to an atomic, and the program continues behind each breakpoint.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = count_breakpoint as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO;
+        libc::sigaction(libc::SIGTRAP, &action, std::ptr::null_mut());
+        outpace::init::fatal_faults().unwrap();
+        #[cfg(target_arch = "x86_64")]
+        for _ in 0..2 {
+            std::arch::asm!("int3");
+        }
+    }
+    assert_eq!(BREAKPOINTS.load(Ordering::Relaxed), 2);
+}
+
+fn a_breakpoint_that_the_program_handles_is_its_own() {
+    if cfg!(not(target_arch = "x86_64")) {
+        skip("the instruction is x86's");
+    }
+    Program::new(handle_breakpoints).run(To::Pipe).succeeded();
 }
