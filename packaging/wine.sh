@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the library's tests of endings as a Windows program, under Wine. Some minutes.
+# Runs the library's unit tests and those of endings as Windows programs, under Wine. Some minutes.
 # Wants wine64, a MinGW linker (Debian: gcc-mingw-w64-x86-64) and `rustup target add x86_64-pc-windows-gnu`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,4 +22,4 @@ BOOLEAN NTAPI SystemFunction036(PVOID, ULONG);
 __declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE bytes, SIZE_T length) { return SystemFunction036(bytes, (ULONG)length); }
 C
 
-cargo test --locked -p outpace --test any_system --target "$target" -- "$@"
+cargo test --locked -p outpace --lib --test any_system --target "$target" -- "$@"
