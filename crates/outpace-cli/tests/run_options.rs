@@ -403,6 +403,19 @@ fn as_process_1_it_passes_signals_on_reaps_orphans_and_ends_with_the_status() {
     );
 }
 
+/// The kernel does not stop process 1, unless a process outside of the namespace asks for it.
+#[test]
+fn as_process_1_it_goes_on_while_its_program_is_stopped() {
+    let script = "(until grep -q 'State:.T' /proc/$$/status; do sleep 0.01; done; echo stopped; kill -CONT $$) & \
+                  kill -STOP $$; wait; echo back";
+    let Some(mut command) = as_process_1(&["sh", "-c", script]) else {
+        return;
+    };
+    let output = command.output().unwrap();
+    assert_eq!(text(&output.stdout), "stopped\nback\n");
+    assert_eq!(output.status.code(), Some(0));
+}
+
 #[test]
 fn without_a_place_for_files_output_waits_for_its_reader_and_nothing_is_lost() {
     // No file can be made there, as on a read-only root without /tmp.

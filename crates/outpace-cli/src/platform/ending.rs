@@ -1,10 +1,58 @@
-//! How a child ended, and ending in the same way.
+//! How a child was stopped or ended, and ending in the same way.
 #![allow(unsafe_code)]
 
 use super::signals;
 use serde::Serialize;
 use std::io;
 use std::process::ExitCode;
+
+/// A change of a child's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    Ended(Ending),
+    /// This signal stopped it.
+    Stopped(i32),
+    Continued,
+}
+
+impl Change {
+    /// Decodes a wait status.
+    pub(crate) fn from_status(status: i32) -> Self {
+        match Ending::from_status(status) {
+            Some(ending) => Self::Ended(ending),
+            None if libc::WIFSTOPPED(status) => Self::Stopped(libc::WSTOPSIG(status)),
+            None => Self::Continued,
+        }
+    }
+
+    /// Reaps every child that has ended. Returns the state of `child`, if that has changed since it was returned last.
+    pub(crate) fn reap(child: i32) -> io::Result<Option<Self>> {
+        Ok(reap(child, libc::WUNTRACED | libc::WCONTINUED)?.map(Self::from_status))
+    }
+}
+
+/// Reaps every child that has ended; the last wait status of `child`.
+fn reap(child: i32, flags: i32) -> io::Result<Option<i32>> {
+    let mut found = None;
+    loop {
+        let mut status = 0;
+        let flags = flags | libc::WNOHANG | libc::__WALL;
+        // SAFETY: `status` is a valid place for the result.
+        match unsafe { libc::waitpid(-1, &raw mut status, flags) } {
+            0 => return Ok(found),
+            -1 => {
+                let error = io::Error::last_os_error();
+                return match error.raw_os_error() {
+                    Some(libc::ECHILD) => Ok(found),
+                    Some(libc::EINTR) => continue,
+                    _ => Err(error),
+                };
+            }
+            changed if changed == child => found = Some(status),
+            _ => {}
+        }
+    }
+}
 
 /// The end of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -42,24 +90,7 @@ impl Ending {
 
     /// Reaps every child that has ended; the ending of `child` when it is among them.
     pub(crate) fn reap(child: i32) -> io::Result<Option<Self>> {
-        let mut found = None;
-        loop {
-            let mut status = 0;
-            // SAFETY: `status` is a valid place for the result.
-            match unsafe { libc::waitpid(-1, &raw mut status, libc::WNOHANG | libc::__WALL) } {
-                0 => return Ok(found),
-                -1 => {
-                    let error = io::Error::last_os_error();
-                    return match error.raw_os_error() {
-                        Some(libc::ECHILD) => Ok(found),
-                        Some(libc::EINTR) => continue,
-                        _ => Err(error),
-                    };
-                }
-                ended if ended == child => found = Self::from_status(status).or(found),
-                _ => {}
-            }
-        }
+        Ok(reap(child, 0)?.and_then(Self::from_status))
     }
 
     /// Ends this process as the child ended: with its status, or by its signal (without a core dump

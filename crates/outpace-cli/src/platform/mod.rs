@@ -12,6 +12,7 @@ pub(crate) mod procfs;
 pub(crate) mod pty;
 pub(crate) mod scheduling;
 pub(crate) mod signals;
+pub(crate) mod waker;
 
 use std::io;
 use std::process::{Command, Stdio};

@@ -38,12 +38,14 @@ pub(super) fn set_of(signals: &[i32]) -> libc::sigset_t {
 /// The signals that were blocked when this program was started.
 static BEFORE: OnceLock<libc::sigset_t> = OnceLock::new();
 
-fn change_mask(how: i32, signals: &[i32]) {
+/// Changes this thread's mask; returns that from before.
+fn change_mask(how: i32, signals: &[i32]) -> libc::sigset_t {
     let set = set_of(signals);
     let mut before = set_of(&[]);
     // SAFETY: the sets are valid; with a valid `how` this cannot fail.
     unsafe { libc::pthread_sigmask(how, &raw const set, &raw mut before) };
     BEFORE.get_or_init(|| before);
+    before
 }
 
 /// Blocks signals in this thread and those it starts.
@@ -212,35 +214,63 @@ impl AsFd for Signals {
     }
 }
 
-/// Stops this process and its job by a signal, as a terminal does, and returns when it is continued. Returns whether it was
-/// stopped, if SIGCONT is collected: the kernel does not stop an orphaned process group, which no process could continue. The
-/// SIGCONT that has continued it does not arrive again.
-pub(crate) fn stop_here(signal: i32) -> bool {
-    set_default(signal);
-    block(&[signal]);
-    if signal == libc::SIGSTOP {
-        // No terminal sends this one.
-        send(std::process::id() as i32, signal);
-    } else {
-        send_to_job(signal);
+/// Stops this process by a signal, and returns when it is continued. Returns the process that has continued it, if SIGCONT is
+/// collected. `None`: it was not stopped. The kernel stops neither process 1 nor, but by SIGSTOP, an orphaned process group, which no
+/// process could continue. The SIGCONT that has continued it does not arrive again. Called by the main thread, to which the kernel gives
+/// the signal if it does not block it.
+pub(crate) fn stop_here(signal: i32) -> Option<i32> {
+    stop_by(std::process::id() as i32, signal)
+}
+
+/// The same for this process and its job, as a terminal does. No terminal sends SIGSTOP: it is for this process alone.
+pub(crate) fn stop_job(signal: i32) -> Option<i32> {
+    match signal {
+        libc::SIGSTOP => stop_here(signal),
+        _ => stop_by(0, signal),
     }
-    // It has been pending until now.
-    change_mask(libc::SIG_UNBLOCK, &[signal]);
-    block(&[signal]);
+}
+
+/// Sends a signal that stops this process, to it or to its group (0).
+fn stop_by(receiver: i32, signal: i32) -> Option<i32> {
+    set_default(signal);
+    send(receiver, signal);
+    // A signal that is collected has been pending until now.
+    let before = change_mask(libc::SIG_UNBLOCK, &[signal]);
+    // SAFETY: the set is valid.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    wait_for_group();
     let continued = set_of(&[libc::SIGCONT]);
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
     let at_once = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the set and the time are valid for the call.
-    let taken = unsafe {
-        libc::sigtimedwait(
-            &raw const continued,
-            std::ptr::null_mut(),
-            &raw const at_once,
-        )
-    };
-    taken == libc::SIGCONT
+    // SAFETY: the set, the place and the time are valid for the call. A SIGCONT has a sender.
+    unsafe {
+        let taken = libc::sigtimedwait(&raw const continued, info.as_mut_ptr(), &raw const at_once);
+        (taken == libc::SIGCONT).then(|| info.assume_init().si_pid())
+    }
+}
+
+/// Waits until a SIGCONT for the whole group that has continued this process has reached the others. The kernel sends it with its
+/// list of processes locked, and this call, which changes nothing, locks that as well.
+fn wait_for_group() {
+    // SAFETY: no memory is involved. It fails for the leader of a session, when it has had the lock.
+    unsafe {
+        let group = libc::getpgrp();
+        // 0: the group is of another process namespace.
+        if group > 0 {
+            libc::setpgid(0, group);
+        }
+    }
+}
+
+/// Continues a process, and its group if that is another than ours.
+pub(crate) fn continue_job(process: i32) {
+    // SAFETY: no memory is involved.
+    let (group, own) = unsafe { (libc::getpgid(process), libc::getpgrp()) };
+    let is_other = group > 0 && group != own;
+    send(if is_other { -group } else { process }, libc::SIGCONT);
 }
 
 /// Whether there is such a process.

@@ -3,6 +3,7 @@
 use super::counters::{self, CounterDisplay};
 use super::outlet::Outlet;
 use super::relay::{End, Relay};
+use super::shim::Shim;
 use super::tee::Tee;
 use super::terminal::{self, Terminal};
 use super::{are_same, report};
@@ -27,6 +28,8 @@ use std::time::{Duration, Instant};
 pub(super) struct Relays {
     waiting: Vec<Arc<Relay>>,
     display: Arc<CounterDisplay>,
+    /// All of them that are not done.
+    relays: Vec<Weak<Relay>>,
     outlets: Vec<Arc<Outlet>>,
     running: usize,
     /// A destination took no more, for another reason than that its reader has gone.
@@ -52,6 +55,7 @@ impl Relays {
         Ok(Self {
             display: Arc::new(display),
             waiting: Vec::new(),
+            relays: Vec::new(),
             outlets: Vec::new(),
             running: 0,
             has_failed: false,
@@ -74,6 +78,7 @@ impl Relays {
         self.outlets.push(Arc::clone(&relay.outlet));
         let relay = Arc::new(relay);
         let weak = Arc::downgrade(&relay);
+        self.relays.push(Weak::clone(&weak));
         self.waiting.push(relay);
         weak
     }
@@ -171,6 +176,17 @@ impl Relays {
         self.outlets.iter().any(|outlet| !has_gone(outlet.as_fd()))
     }
 
+    /// Passes on what the program, which was stopped, has written by now, as far as the reader takes it soon.
+    pub(super) fn show_all(&self, shim: Option<&Shim>) {
+        if let Some(shim) = shim {
+            shim.settle(LAST_OUTPUT);
+        }
+        for relay in self.relays.iter().filter_map(Weak::upgrade) {
+            relay.catch_up(LAST_OUTPUT);
+        }
+        self.settle(LAST_OUTPUT);
+    }
+
     /// Waits until the queued output is shown, at most for `limit`.
     pub(super) fn settle(&self, limit: Duration) {
         for outlet in &self.outlets {
@@ -202,6 +218,9 @@ fn is_hangup(error: &io::Error) -> bool {
 
 /// The longest that `--tee` waits for more of the rest, when that is not shown any more.
 const LAST_READ: Duration = Duration::from_secs(2);
+
+/// The longest that Ctrl-Z, or `fg`, waits for earlier output.
+pub(super) const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
 /// How often progress is shown.
 const INTERVAL: Timespec = Timespec {
@@ -271,7 +290,7 @@ pub(super) fn finish(
             if arrived.number == libc::SIGUSR1 {
                 relays.show_counters(None);
             }
-            // The terminal has its own settings again, and Ctrl-Z is a signal: the rest is shown when the shell continues the job.
+            // Ctrl-Z where the terminal has its own settings, or on pipes: the rest is shown when the shell continues the job.
             if arrived.number == libc::SIGTSTP {
                 signals::stop_here(libc::SIGTSTP);
                 relays.wake_writers();
@@ -291,7 +310,7 @@ pub(super) fn finish(
                 {
                     if let Some(terminal) = &mut terminal {
                         terminal.restore();
-                        signals::stop_here(libc::SIGTSTP);
+                        signals::stop_job(libc::SIGTSTP);
                         relays.wake_writers();
                         let seen = terminal.make_raw(|_, _| ()).unwrap_or_default();
                         typed_ahead.extend(seen.into_iter().flatten());

@@ -321,6 +321,8 @@ impl Run {
     ) -> io::Result<(OwnedFd, Relay)> {
         let (source, program) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
         copy_access(destination, &program);
+        // Two threads read: one may find that the other has read all.
+        rustix::fs::fcntl_setfl(&source, OFlags::NONBLOCK)?;
         // The system limits pipes of users without privileges; a smaller pipe works as well.
         let _ = rustix::pipe::fcntl_setpipe_size(&source, LARGEST_PIPE);
         let relay = Relay::new(Route {

@@ -20,8 +20,9 @@ use super::shim::Shim;
 use super::terminal::{self, Settings};
 use super::variables;
 use crate::platform::descriptors;
-use crate::platform::ending::Ending;
+use crate::platform::ending::{Change, Ending};
 use crate::platform::signals::{self, Signals};
+use crate::platform::waker;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::Pid;
@@ -302,8 +303,9 @@ fn lead(
                 terminal: Some(terminal),
                 foreground: Pid::from_raw(program),
                 settings,
+                is_stopped: false,
             };
-            let end = signals.map(|signals| watch(&signals, &mut telling, &mut orders));
+            let end = signals.map(|signals| watch(&signals, &mut telling, &mut orders, outer));
             if let Ok(Relieved::Dismissed) = end {
                 if let Some(shim) = &shim {
                     shim.wait_for_starts();
@@ -450,6 +452,8 @@ struct Orders {
     foreground: Option<Pid>,
     /// Of the user's terminal, unless it is restored: the settings to restore, and those set since.
     settings: Option<(Settings, Vec<Settings>)>,
+    /// The program was stopped, and no order to go on has come since.
+    is_stopped: bool,
 }
 
 impl Orders {
@@ -478,6 +482,7 @@ impl Orders {
             Ok(HUNG_UP) => self.ours = None,
             Ok(RESTORED) => self.settings = None,
             Ok(CONTINUE) => {
+                self.is_stopped = false;
                 signals::send(-self.program, libc::SIGCONT);
                 if from.write_all(&News::Continued.to_bytes()).is_err() {
                     return Some(Relieved::Killed);
@@ -522,21 +527,41 @@ fn give_terminal_to(terminal: &OwnedFd, group: Pid) {
     let _ = rustix::termios::tcsetpgrp(terminal, group);
 }
 
-/// Reports the program's state until `outpace` has dismissed the leader, or was killed.
-fn watch(signals: &Signals, telling: &mut UnixStream, orders: &mut Orders) -> Relieved {
+/// Reports the program's state until `outpace` has dismissed the leader, or was killed. `outer` is the process of `outpace`.
+fn watch(
+    signals: &Signals,
+    telling: &mut UnixStream,
+    orders: &mut Orders,
+    outer: Option<Pid>,
+) -> Relieved {
+    const LOOK_AGAIN: Timespec = Timespec {
+        tv_sec: 0,
+        tv_nsec: 10_000_000,
+    };
     let program = orders.program;
     let mut is_there = true;
+    // Another process has continued the program, while `outpace` is stopped or about to stop.
+    let mut wakes = false;
     loop {
         while is_there {
             let mut status = 0;
-            let flags = libc::WUNTRACED | libc::WNOHANG;
+            let flags = libc::WUNTRACED | libc::WCONTINUED | libc::WNOHANG;
             // SAFETY: `status` is a valid place for the result.
             let waited = unsafe { libc::waitpid(program, &raw mut status, flags) };
             if waited <= 0 {
                 break;
             }
-            let stopped = libc::WIFSTOPPED(status).then(|| libc::WSTOPSIG(status));
-            let news = stopped.map_or(News::Ended(status), News::Stopped);
+            let news = match Change::from_status(status) {
+                Change::Ended(_) => News::Ended(status),
+                Change::Stopped(signal) => News::Stopped(signal),
+                Change::Continued => {
+                    wakes = orders.is_stopped;
+                    continue;
+                }
+            };
+            // A further stop comes after a continuation.
+            wakes |= orders.is_stopped;
+            orders.is_stopped = true;
             if telling.write_all(&news.to_bytes()).is_err() {
                 return Relieved::Killed;
             }
@@ -546,7 +571,11 @@ fn watch(signals: &Signals, telling: &mut UnixStream, orders: &mut Orders) -> Re
             PollFd::new(signals, PollFlags::IN),
             PollFd::from_borrowed_fd(telling.as_fd(), PollFlags::IN),
         ];
-        let _ = poll(&mut waiting, None);
+        wakes &= orders.is_stopped;
+        let _ = poll(&mut waiting, wakes.then_some(&LOOK_AGAIN));
+        if wakes && let Some(outer) = outer {
+            wakes = !waker::continue_if_stopped(outer.as_raw_pid());
+        }
         let is_told = !waiting[1].revents().is_empty();
         while signals.next().is_some() {}
         if is_told && let Some(relieved) = orders.next(telling) {
@@ -680,6 +709,7 @@ mod tests {
             terminal: None,
             foreground: None,
             settings: None,
+            is_stopped: false,
         };
         monitor.terminal_is_set(&first, &raw);
         monitor.terminal_is_set(&left_by_program, &first);

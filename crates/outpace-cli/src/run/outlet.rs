@@ -64,9 +64,9 @@ impl Outlet {
         self.stream.stats().bytes_queued
     }
 
-    /// Whether this many more bytes fill at most half of the queue.
-    pub(super) fn has_room(&self, bytes: usize) -> bool {
-        self.pending() + bytes as u64 <= self.capacity / 2
+    /// The bytes missing until half of the queue is full.
+    pub(super) fn room(&self) -> usize {
+        (self.capacity / 2).saturating_sub(self.pending()) as usize
     }
 
     /// Waits until the destination has accepted everything queued, at most for this time; returns whether it has.

@@ -1,5 +1,6 @@
 //! When stdout is not a terminal, or `--pipe` is given: the program runs in our own session and process group, on pipes, so
-//! that the shell's job control and the terminal's signals reach it as they reach us.
+//! that the shell's job control and the terminal's signals reach it as they reach us. When the program is stopped, we stop, and the other
+//! way round when we are continued: our parent sees of the program what it would see without us.
 
 use super::counters::CounterDisplay;
 use super::finish::{self, Relays};
@@ -8,18 +9,20 @@ use super::relay::Relay;
 use super::shim::Shim;
 use super::tee::Tee;
 use super::{Run, When, are_same, check_descriptors, monitor, no_shim, variables};
-use crate::platform::ending::Ending;
+use crate::platform::ending::{Change, Ending};
 use crate::platform::signals::{self, Signals};
+use crate::platform::waker::Waker;
 use crate::user::failure::{Failure, Outcome};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Weak};
 
 /// Passed on to the program if a process has sent them, as are others [meant for it](signals::meant_for_programs); the terminal's
-/// own signals reach both of us.
-const PASSED_ON: [i32; 8] = [
+/// own signals reach both of us. None of them stops us: a program that catches SIGTSTP may go on.
+const PASSED_ON: [i32; 9] = [
     libc::SIGCONT,
+    libc::SIGTSTP,
     libc::SIGTERM,
     libc::SIGHUP,
     libc::SIGINT,
@@ -157,20 +160,23 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     Ok(finished.repeat())
 }
 
-/// Passes signals on until the program has ended.
+/// Passes signals on, and stops with the program, until that has ended.
 fn supervise(
     program: i32,
     signals: &Signals,
     relays: &mut Relays,
     shim: &Option<(&Arc<Shim>, Weak<Relay>)>,
 ) -> io::Result<Ending> {
+    // We were stopped with the program, and continued. So is the program.
+    let mut is_continued = false;
     loop {
         let done: &OwnedFd = relays.done_event();
         let mut waiting = [
             PollFd::new(signals, PollFlags::IN),
             PollFd::from_borrowed_fd(done.as_fd(), PollFlags::IN),
         ];
-        match poll(&mut waiting, None) {
+        let at_once = is_continued.then(Timespec::default);
+        match poll(&mut waiting, at_once.as_ref()) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -181,16 +187,39 @@ fn supervise(
             // The reader has gone. The kernel tells the program so, at its next write to the pipe.
             shim.is_dead();
         }
+        let mut is_changed = is_continued;
         while let Some(arrived) = signals.next() {
             if arrived.number == libc::SIGCHLD {
-                if let Some(ending) = Ending::reap(program)? {
-                    return Ok(ending);
-                }
+                is_changed = true;
             } else if arrived.number == libc::SIGUSR1 {
                 relays.show_counters(Some(program));
             } else if arrived.by_process {
                 signals::send(program, arrived.number);
             }
         }
+        if !is_changed {
+            continue;
+        }
+        // Last: the program has the signals that came meanwhile before it goes on, and is not stopped after a SIGCONT.
+        let was_continued = std::mem::take(&mut is_continued);
+        match Change::reap(program)? {
+            Some(Change::Ended(ending)) => return Ok(ending),
+            Some(Change::Stopped(signal)) => {
+                relays.show_all(shim.as_ref().map(|(shim, _)| &***shim));
+                is_continued = stop_with(program, signal);
+            }
+            Some(Change::Continued) => {}
+            // In the same stop still.
+            None if was_continued => signals::continue_job(program),
+            None => {}
+        }
     }
+}
+
+/// Stops us as the program was stopped. Returns whether we were continued, but not because the program had been.
+fn stop_with(program: i32, signal: i32) -> bool {
+    let waker = Waker::start(program);
+    let waker_process = waker.as_ref().map(Waker::process);
+    let continued_by = signals::stop_here(signal);
+    continued_by.is_some() && continued_by != waker_process
 }

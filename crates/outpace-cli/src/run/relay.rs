@@ -129,6 +129,7 @@ enum CursorColumn {
 /// A stream's state between two pieces.
 struct RelayState {
     buffer: Vec<u8>,
+    handover: Option<Handover>,
     lines: Lines,
     returns: Returns,
     stamps: Option<Stamps>,
@@ -153,6 +154,7 @@ impl RelayState {
     fn new(timestamps: bool, title: bool) -> Self {
         Self {
             buffer: vec![0; CHUNK],
+            handover: None,
             lines: Lines::default(),
             returns: Returns::default(),
             stamps: timestamps.then(Stamps::default),
@@ -164,6 +166,12 @@ impl RelayState {
             processed: Vec::new(),
             refused: None,
         }
+    }
+
+    /// Whether pages were taken over and not handed on: they come before the source's.
+    fn has_pages(&self) -> bool {
+        let handover = self.handover.as_ref();
+        handover.is_some_and(|handover| handover.left().is_some())
     }
 
     fn is_unfinished(&self) -> bool {
@@ -235,13 +243,15 @@ impl Relay {
 
     fn pump(&self) -> io::Result<()> {
         let mut catching_up = CatchingUp::new();
-        let mut handover = self.may_splice.then(Handover::new).transpose()?;
+        self.state().handover = self.may_splice.then(Handover::new).transpose()?;
         let mut pace = FloodPace::new(&self.source);
         let (mut is_after_end, mut after_end) = (false, 0);
         loop {
-            let left = handover.as_ref().and_then(Handover::left);
-            if left.is_none() {
-                let is_unfinished = self.state().is_unfinished();
+            let (has_pages, is_unfinished) = {
+                let state = self.state();
+                (state.has_pages(), state.is_unfinished())
+            };
+            if !has_pages {
                 match self.wait_for_bytes(is_unfinished)? {
                     Ready::Bytes => {
                         if let Some(listener) = self.listener.get() {
@@ -272,7 +282,7 @@ impl Relay {
                 }
             }
             let state = &mut *self.state();
-            if let Some(handover) = &mut handover
+            if let Some(handover) = &mut state.handover
                 && !is_after_end
                 && catching_up.has_caught_up(&self.outlet, state.queued)?
             {
@@ -285,14 +295,7 @@ impl Relay {
                     continue;
                 }
             }
-            let left = handover.as_ref().and_then(Handover::left);
-            let is_left = left.is_some();
-            // The shim's thread reads it as well, before bytes that go around it.
-            if self.conversation.is_some() && !self.is_readable() {
-                continue;
-            }
-            let from = left.unwrap_or(self.source.as_fd());
-            let read = match rustix::io::read(from, &mut state.buffer) {
+            let read = match self.read(state, CHUNK) {
                 // A pseudoterminal whose other side is closed answers EIO.
                 Ok(0) | Err(Errno::IO) => return self.finish(state),
                 Ok(read) => read,
@@ -301,9 +304,6 @@ impl Relay {
             };
             if is_after_end {
                 after_end += read;
-            }
-            if let Some(handover) = handover.as_mut().filter(|_| is_left) {
-                handover.read(read);
             }
             if self.pass_read(state, read)? {
                 pace.answers();
@@ -316,6 +316,23 @@ impl Relay {
         }
     }
 
+    /// Reads at most so many bytes into the buffer: first pages taken over and not handed on, then what the program has written. EAGAIN
+    /// if there is none.
+    fn read(&self, state: &mut RelayState, most: usize) -> Result<usize, Errno> {
+        let buffer = &mut state.buffer[..most];
+        if let Some(handover) = &mut state.handover
+            && let Some(left) = handover.left()
+        {
+            let read = rustix::io::read(left, buffer)?;
+            handover.read(read);
+            return Ok(read);
+        }
+        if self.conversation.is_some() && !self.is_readable() {
+            return Err(Errno::AGAIN);
+        }
+        rustix::io::read(&self.source, buffer)
+    }
+
     /// Whether a read returns at once, with bytes or the end. On a pseudo-terminal, poll(2) answers after all bytes written to it
     /// have come through (`n_tty_poll` in the kernel waits for them).
     fn is_readable(&self) -> bool {
@@ -323,12 +340,13 @@ impl Relay {
         poll(&mut ready, Some(&Timespec::default())).is_ok_and(|count| count > 0)
     }
 
-    /// Passes on all bytes written to a pseudo-terminal by now, unless the queue has no room within `limit`.
+    /// Passes on all bytes written by now, unless the queue has no room within `limit`.
     pub(super) fn catch_up(&self, limit: Duration) {
         let Some(Pause(mut state)) = self.pause(limit) else {
             return;
         };
-        let passed = self.pass_readable(&mut state).and_then(|_| {
+        let room = || self.outlet.room().min(CHUNK);
+        let passed = self.pass_readable(&mut state, room).and_then(|_| {
             let may_drop = self.whole_lines.is_some() && self.outlet.pending() > 0;
             if may_drop {
                 Ok(())
@@ -352,16 +370,20 @@ impl Relay {
         None
     }
 
-    /// Passes on the available bytes; returns false at the end.
-    fn pass_readable(&self, state: &mut RelayState) -> io::Result<bool> {
-        while self.is_readable() {
-            match rustix::io::read(&self.source, &mut state.buffer) {
+    /// Passes on the available bytes, at most so many at a time and up to 0; returns false at the end.
+    fn pass_readable(&self, state: &mut RelayState, most: impl Fn() -> usize) -> io::Result<bool> {
+        loop {
+            let most = most();
+            if most == 0 {
+                return Ok(true);
+            }
+            match self.read(state, most) {
                 Ok(read) if read > 0 => drop(self.pass_read(state, read)?),
-                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(Errno::AGAIN) => return Ok(true),
+                Err(Errno::INTR) => {}
                 _ => return Ok(false),
             }
         }
-        Ok(true)
     }
 
     /// Passes on the first `read` bytes of the buffer. Returns whether keys were typed since the last call.
@@ -442,7 +464,7 @@ impl Relay {
         bytes: &[u8],
         is_burst: bool,
     ) -> io::Result<Forwarded> {
-        if !self.pass_readable(state)? {
+        if !self.pass_readable(state, || CHUNK)? {
             return Ok(Forwarded::Through(bytes.len()));
         }
         let Some(adds_returns) = super::terminal::only_adds_returns(terminal) else {
@@ -472,7 +494,7 @@ impl Relay {
         let mut ready = [PollFd::new(terminal, PollFlags::OUT)];
         let takes = poll(&mut ready, Some(&Timespec::default())).is_ok()
             && ready[0].revents() == PollFlags::OUT;
-        if !takes || !self.outlet.has_room(2 * length) {
+        if !takes || self.outlet.room() < 2 * length {
             return Ok(Forwarded::Through(bytes.len()));
         }
         let bytes = &bytes[..length];

@@ -1,7 +1,7 @@
 //! When stdout is a terminal: the program runs on a pseudoterminal, in a session of its own.
 
 use super::counters::CounterDisplay;
-use super::finish::{self, Relays};
+use super::finish::{self, LAST_OUTPUT, Relays};
 use super::monitor::{Monitor, News, Standard, Start};
 use super::relay::{self, Conversation, Relay, Route};
 use super::shim::Shim;
@@ -43,9 +43,6 @@ const USUAL_SIZE: Winsize = Winsize {
     ws_xpixel: 0,
     ws_ypixel: 0,
 };
-
-/// The longest that Ctrl-Z, or `fg`, waits for earlier output.
-const LAST_OUTPUT: Duration = Duration::from_millis(200);
 
 /// The interval between looks for a program whose end is not reported.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -710,25 +707,25 @@ impl Session<'_> {
     /// The program was stopped: leaves the terminal, and stops this process.
     fn stop(&mut self, signal: i32) {
         // Output on its way has been made for a raw terminal.
-        if let Some((shim, _)) = &self.shim {
-            shim.settle(LAST_OUTPUT);
-        }
-        if let Some(relay) = self.relay.upgrade() {
-            relay.catch_up(LAST_OUTPUT);
-        }
-        self.relays.settle(LAST_OUTPUT);
+        let shim = self.shim.as_ref().map(|(shim, _)| &**shim);
+        self.relays.show_all(shim);
         self.leave_terminal();
         let is_of_background = self.is_in_background | std::mem::take(&mut self.was_in_background);
         if is_of_background && matches!(signal, libc::SIGTTIN | libc::SIGTTOU) {
             // We may be in the foreground by now. And a program whose `run` no process can continue must not stay stopped for ever.
             let is_ours = self.terminal.as_deref().is_some_and(Terminal::is_ours);
-            if !is_ours && !signals::stop_here(signal) {
+            if !is_ours && signals::stop_job(signal).is_none() {
                 self.give_terminal();
                 self.let_program_go_on();
                 return;
             }
         } else {
-            signals::stop_here(signal);
+            let continued_by = signals::stop_job(signal);
+            if continued_by == Some(self.monitor.leader()) {
+                // Another process has continued the program, which may have been stopped again since.
+                self.come_forward();
+                return;
+            }
         }
         // The program has the signals that came meanwhile before it goes on: `timeout` sends SIGTERM, then SIGCONT.
         self.signals();
@@ -739,6 +736,11 @@ impl Session<'_> {
 
     /// We were continued: lets the program go on, and takes the terminal again if we are in its foreground.
     fn go_on(&mut self) {
+        self.come_forward();
+        self.let_program_go_on();
+    }
+
+    fn come_forward(&mut self) {
         match &self.terminal {
             Some(terminal) if terminal.is_for_others() => {
                 if !std::mem::replace(&mut self.is_in_background, true) {
@@ -747,7 +749,6 @@ impl Session<'_> {
             }
             _ => self.come_back(),
         }
-        self.let_program_go_on();
     }
 
     fn let_program_go_on(&mut self) {
