@@ -4,8 +4,8 @@
 //
 //     outpace::cout << "line " << i << std::endl;
 //
-// By default (`OUTPACE_PROMPT`) a helper thread writes output within 4 ms, and no output is lost at exit; before an abort, an
-// uncaught exception or a fault it is drained if outpace_fatal_faults() has been called. So std::endl
+// By default (`OUTPACE_PROMPT`) a helper thread writes output within 4 ms (into a file 100 ms), and no output is lost at exit;
+// before an abort, an uncaught exception or a fault it is drained if outpace_fatal_faults() has been called. So std::endl
 // and std::flush need not wait for the kernel, and do not: outpace::cout.drain() does, before something else writes to
 // the same place: std::cout, printf, a child process. An object outpace::redirect makes std::cout itself write this
 // way.

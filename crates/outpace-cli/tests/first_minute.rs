@@ -6,7 +6,7 @@ mod scripted;
 use std::fs;
 use std::process::Command;
 
-use scripted::{installed, on_a_terminal, scratch, text};
+use scripted::{Terminal, installed, on_a_terminal, scratch, text};
 
 #[test]
 fn a_slow_terminal_is_told_of_and_not_waited_for() {
@@ -90,6 +90,20 @@ fn the_figures_of_the_animation_fit_the_terminal() {
     for line in last.lines() {
         let text = line.rsplit('\x1b').next().unwrap_or_default();
         assert!(text.trim_end().chars().count() <= 80, "{line:?}");
+    }
+}
+
+#[test]
+fn a_key_pressed_again_does_not_end_the_wait_for_the_last_frame() {
+    for (key, answer, status) in [("q", "\x1b[1;1R", 0), ("q", "\x03", 1)] {
+        let program = ["TERM=xterm", env!("CARGO_BIN_EXE_outpace"), "fps", "--bare"];
+        let mut terminal = Terminal::start("env", &program, false);
+        terminal.wait_for("\x1b[?1049h");
+        terminal.type_keys(key);
+        terminal.wait_for("\x1b[6n");
+        terminal.type_keys_to_be_read(key);
+        terminal.type_keys(answer);
+        assert_eq!(terminal.wait().code(), Some(status));
     }
 }
 

@@ -217,7 +217,8 @@ enum UserInput {
     OtherStream,
 }
 
-/// Waits until the terminal has worked through everything, or the user gives it up by q or Ctrl-C.
+/// Waits until the terminal has worked through everything, or the user gives it up by Ctrl-C. Other keys may be repetitions of
+/// the one that has ended the animation.
 fn confirm(stream: StandardStream) -> io::Result<()> {
     stream.open()?.write_all(answer::WHERE_IS_THE_CURSOR)?;
     // The stream itself may be open for writing only.
@@ -226,7 +227,7 @@ fn confirm(stream: StandardStream) -> io::Result<()> {
     answer::read_answer(&input, ANSWER, |answer| {
         const CTRL_C: u8 = 3;
         is_confirmed = answer.contains(&b'R');
-        is_confirmed || answer.iter().any(|key| [b'q', CTRL_C].contains(key))
+        is_confirmed || answer.contains(&CTRL_C)
     })?;
     if is_confirmed {
         return Ok(());

@@ -216,6 +216,28 @@ impl Terminal {
             .unwrap();
     }
 
+    /// Returns when the program has read them, so that others come by a later read.
+    pub(crate) fn type_keys_to_be_read(&self, keys: &str) {
+        use rustix::process::{Pid, Signal, kill_process};
+        let program = Pid::from_raw(self.process()).unwrap();
+        let wait = |is_so: fn(u64) -> bool| {
+            let began = Instant::now();
+            while !is_so(rustix::io::ioctl_fionread(&self.program_side).unwrap()) {
+                assert!(began.elapsed() < LIMIT, "keys do not come, or stay");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        kill_process(program, Signal::STOP).unwrap();
+        self.keyboard
+            .as_ref()
+            .unwrap()
+            .write_all(keys.as_bytes())
+            .unwrap();
+        wait(|unread| unread > 0);
+        kill_process(program, Signal::CONT).unwrap();
+        wait(|unread| unread == 0);
+    }
+
     /// Waits until a text has appeared after the one waited for before.
     pub(crate) fn wait_for(&mut self, text: &str) {
         if text.is_empty() {
