@@ -119,7 +119,7 @@ impl Buffering {
     pub(crate) fn for_destination(destination: Destination) -> &'static Self {
         static PROMPT: Buffering = Buffering::prompt();
         // A file is looked at by people, and by scripts that wait for a line. In writes a tenth of a second apart it costs what
-        // blocks cost.
+        // blocks cost, but for the start of the helper.
         static PATIENT: Buffering = Buffering::Prompt {
             capacity: Buffering::BY_DESTINATION,
             max_delay: Duration::from_millis(100),
