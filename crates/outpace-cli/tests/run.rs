@@ -2,7 +2,6 @@
 
 mod scripted;
 
-use rustix::process::{Pid, Signal, kill_process};
 use scripted::{Terminal, installed, scratch, wait_until, wait_until_full};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -293,47 +292,120 @@ fn dropped_lines_leave_a_line_that_says_so_and_whole_lines_around_it() {
 }
 
 #[test]
-fn what_the_program_leaves_running_is_read_to_its_end() {
-    let (go, script) = (scratch("go"), |go: &str| {
-        format!("(while ! test -e {go}; do sleep 0.01; done; echo behind) & echo before")
-    });
-    let script = script(go.to_str().unwrap());
-    let mut child = outpace(&["--", "sh", "-c", &script]).spawn().unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert_eq!(lines.next().unwrap().unwrap(), "before");
-    std::fs::write(&go, "").unwrap();
-    assert_eq!(lines.next().unwrap().unwrap(), "behind");
-    assert!(lines.next().is_none());
+fn run_ends_with_its_program_and_what_that_leaves_running_is_read_to_its_end() {
+    for options in [
+        &[][..],
+        &["--shim", "never"],
+        &["--overflow", "drop"],
+        &["--timestamps"],
+    ] {
+        let (go, script) = (scratch("go"), |go: &str| {
+            format!(
+                "(while ! test -e {go}; do sleep 0.01; done; echo behind; seq 100000) & echo before"
+            )
+        });
+        let script = script(go.to_str().unwrap());
+        let words = [options, &["--", "sh", "-c", &script]].concat();
+        let mut child = outpace(&words).stdin(Stdio::piped()).spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.next().unwrap().unwrap().ends_with("before"));
+        // That process waits for the file.
+        assert!(child.wait().unwrap().success());
+        // And what stays keeps no other pipe: not ours, which that process has not, either.
+        wait_until("a stdin without a reader", || {
+            stdin.write_all(b"x").is_err()
+        });
+        std::fs::write(&go, "").unwrap();
+        let rest: Vec<String> = lines.map(Result::unwrap).collect();
+        assert!(rest[0].ends_with("behind"), "{options:?}: {}", rest[0]);
+        assert!(rest[0].contains(':') == options.contains(&"--timestamps"));
+        let numbers = rest[1..]
+            .iter()
+            .map(|line| line.rsplit(' ').next().unwrap());
+        assert!(
+            numbers.eq((1..=100_000).map(|number| number.to_string())),
+            "{options:?}"
+        );
+    }
+}
+
+/// With the file of `--tee`, counters, and a stderr that is another pipe; also beside a terminal.
+#[test]
+fn what_stays_does_all_that_run_did() {
+    let [go, tee, stats] = ["stay-go", "stay-tee", "stay-stats"].map(scratch);
+    let script = format!(
+        "(while ! test -e {}; do sleep 0.01; done; echo out; echo error >&2) & echo before; echo first >&2",
+        go.display()
+    );
+    let options = [
+        "--tee",
+        tee.to_str().unwrap(),
+        "--stats",
+        stats.to_str().unwrap(),
+    ];
+    let mut child = outpace(&[&options[..], &["--", "sh", "-c", &script]].concat())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     assert!(child.wait().unwrap().success());
+    std::fs::write(&go, "").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.stdout, b"before\nout\n");
+    assert_eq!(output.stderr, b"first\nerror\n");
+    let tee = std::fs::read_to_string(tee).unwrap();
+    let mut lines: Vec<&str> = tee.lines().collect();
+    lines.sort_unstable();
+    assert_eq!(lines, ["before", "error", "first", "out"]);
+    wait_until("the last counters", || {
+        let stats = std::fs::read_to_string(&stats).unwrap();
+        stats.contains("outpace_written_bytes_total 23\n")
+    });
+    let errors = scratch("stay-errors");
+    let _ = std::fs::remove_file(&go);
+    let command = format!(
+        "{{ {} run -- sh -c '{script}' 2>&3; echo ended; }} 3>&1 >/dev/tty | cat > {}; cat {1}",
+        env!("CARGO_BIN_EXE_outpace"),
+        errors.display()
+    );
+    let mut terminal = Terminal::start("sh", &["-c", &command], false);
+    terminal.wait_for("before\r\n");
+    terminal.wait_for("ended\r\n");
+    std::fs::write(&go, "").unwrap();
+    terminal.wait_for("out\r\n");
+    terminal.wait_for("first\r\nerror\r\n");
 }
 
 #[test]
-fn what_the_program_leaves_running_keeps_nobody_without_a_reader_or_after_sigterm() {
-    let script = "sleep 1000 & echo $!";
-    for told in [false, true] {
-        let mut child = outpace(&["--", "sh", "-c", script])
+fn what_the_program_leaves_running_meets_the_end_of_its_reader() {
+    let go = scratch("reader-go");
+    let ended = scratch("reader-ended");
+    let script = format!(
+        "(trap '' PIPE; while ! test -e {}; do sleep 0.01; done; \
+         while echo on 2>/dev/null; do sleep 0.01; done; : > {}) & echo before",
+        go.display(),
+        ended.display()
+    );
+    for goes_first in [false, true] {
+        for file in [&go, &ended] {
+            let _ = std::fs::remove_file(file);
+        }
+        let mut child = outpace(&["--", "sh", "-c", &script])
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         let mut reader = BufReader::new(child.stdout.take().unwrap());
-        let mut left_running = String::new();
-        reader.read_line(&mut left_running).unwrap();
-        let left_running: i32 = left_running.trim().parse().unwrap();
-        if told {
-            // Until the program has ended, that is for the program.
-            let program = format!("/proc/{}/task/{0}/children", child.id());
-            wait_until("the program's end", || {
-                std::fs::read_to_string(&program).is_ok_and(|children| children.is_empty())
-            });
-            // Not SIGINT, which a shell's background commands ignore, as these tests may be one.
-            kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        if goes_first {
+            drop(reader);
+            assert!(child.wait().unwrap().success());
         } else {
+            assert!(child.wait().unwrap().success());
             drop(reader);
         }
-        wait_until("our end", || child.try_wait().unwrap().is_some());
-        let status = child.wait().unwrap();
-        kill_process(Pid::from_raw(left_running).unwrap(), Signal::KILL).unwrap();
-        assert_eq!(status.code(), Some(0), "told: {told}");
+        std::fs::write(&go, "").unwrap();
+        wait_until("the end of what writes", || ended.exists());
     }
 }
 

@@ -4,7 +4,7 @@
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -92,14 +92,10 @@ pub(crate) fn close_as_before(command: &mut Command, inherited: [bool; 3]) {
 
 /// Closes every descriptor of this process but the standard streams and these. The owners of the others must not use them
 /// again.
-pub(crate) fn close_all_but(kept: &[BorrowedFd<'_>]) {
-    let mut kept: Vec<u32> = kept
-        .iter()
-        .map(|descriptor| descriptor.as_raw_fd() as u32)
-        .collect();
+pub(crate) fn close_all_but(mut kept: Vec<i32>) {
     kept.sort_unstable();
     let mut first = 3;
-    for next in kept.into_iter().chain([u32::MAX]) {
+    for next in kept.into_iter().map(|kept| kept as u32).chain([u32::MAX]) {
         if first < next {
             // SAFETY: by the number, since older C libraries have no function for it; no memory is involved.
             unsafe { libc::syscall(libc::SYS_close_range, first, next - 1, 0) };

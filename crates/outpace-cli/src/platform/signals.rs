@@ -53,6 +53,14 @@ pub(crate) fn block(signals: &[i32]) {
     change_mask(libc::SIG_BLOCK, signals);
 }
 
+/// Blocks in this thread, and those it starts, what was blocked when this program was started.
+pub(crate) fn unblock() {
+    if let Some(before) = BEFORE.get() {
+        // SAFETY: the set is valid.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
+    }
+}
+
 /// Whether SIGPIPE was ignored when this program was started: Rust's runtime ignores it before `main`.
 static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 

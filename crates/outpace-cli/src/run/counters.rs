@@ -10,7 +10,7 @@ use rustix::fs::{Mode, OFlags};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -51,6 +51,12 @@ impl CounterDisplay {
             .name("outpace-counters".to_owned())
             .spawn(watch)?;
         Ok(())
+    }
+
+    /// Lets no other thread write to the file while the result is there.
+    pub(super) fn hold(&self) -> Option<MutexGuard<'_, PathBuf>> {
+        let stats = self.stats.as_ref()?;
+        Some(stats.next.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Writes the counters to the file. A full or missing disk must not end the program's output.

@@ -17,6 +17,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 use rustix::termios::{Action, tcflow};
 use std::io::{self, IsTerminal, Write};
+use std::mem::ManuallyDrop;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -34,12 +35,17 @@ pub(super) struct Relays {
     running: usize,
     /// A destination took no more, for another reason than that its reader has gone.
     has_failed: bool,
-    ends: (Sender<End>, Receiver<End>),
+    ends: (Sender<RelayEnd>, Receiver<RelayEnd>),
+    /// Those that are done, and whose pipe processes that outlive the program have.
+    left: Vec<Arc<Relay>>,
     /// Tells the relays that the program has ended.
     ended: OwnedFd,
     /// Readable when a relay is done.
     done: Arc<OwnedFd>,
 }
+
+/// How a relay ended, and it, if it has more to do.
+type RelayEnd = (End, Option<Arc<Relay>>);
 
 fn event() -> io::Result<OwnedFd> {
     Ok(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
@@ -56,6 +62,7 @@ impl Relays {
             display: Arc::new(display),
             waiting: Vec::new(),
             relays: Vec::new(),
+            left: Vec::new(),
             outlets: Vec::new(),
             running: 0,
             has_failed: false,
@@ -91,9 +98,10 @@ impl Relays {
                 .name("outpace-relay".to_owned())
                 .spawn(move || {
                     let end = relay.run();
-                    // Closing the source gives the program its SIGPIPE.
-                    drop(relay);
-                    let _ = ends.send(end);
+                    // Otherwise closing the source gives the program its SIGPIPE.
+                    let is_left = matches!(end, End::Complete) && relay.is_left();
+                    let left = Some(relay).filter(|_| is_left);
+                    let _ = ends.send((end, left));
                     signal(&done);
                 })?;
             self.running += 1;
@@ -104,7 +112,8 @@ impl Relays {
     /// Collects the relays that are done.
     pub(super) fn collect(&mut self) {
         let _ = rustix::io::read(&*self.done, &mut [0; 8]);
-        while let Ok(end) = self.ends.1.try_recv() {
+        while let Ok((end, left)) = self.ends.1.try_recv() {
+            self.left.extend(left);
             self.running -= usize::from(!matches!(end, End::NotFlushed(_)));
             let (error, is_new) = match end {
                 End::Complete => continue,
@@ -120,6 +129,41 @@ impl Relays {
                 }
             }
         }
+    }
+
+    /// The relays that may have more to do, when all are done for now.
+    pub(super) fn take_left(&mut self) -> Vec<Arc<Relay>> {
+        let mut left = std::mem::take(&mut self.left);
+        let are_done = self.are_done();
+        left.retain(|relay| are_done && relay.is_left());
+        left
+    }
+
+    pub(super) fn display(&self) -> Arc<CounterDisplay> {
+        Arc::clone(&self.display)
+    }
+
+    /// Passes on what processes that outlive the program write, until none has the pipes any more. In the child of a fork, which has none
+    /// of the other threads.
+    pub(super) fn pass_on_the_rest(&mut self, left: Vec<Arc<Relay>>) {
+        for relay in &left {
+            // The event is of all of them.
+            let _ = rustix::io::read(&relay.ended, &mut [0; 8]);
+        }
+        // A thread of the parent may have been using the old one.
+        std::mem::forget(std::mem::replace(&mut self.ends, channel()));
+        self.waiting = left;
+        if self.start().is_ok() {
+            while !self.are_done() {
+                let _ = poll(&mut [PollFd::new(&self.done, PollFlags::IN)], None);
+                self.collect();
+            }
+        }
+        for outlet in &self.outlets {
+            // It fails when the reader has gone.
+            let _ = outlet.flush();
+        }
+        self.display.store(counters::of_all(&self.outlets));
     }
 
     /// Acts on SIGUSR1.
@@ -203,7 +247,7 @@ impl Relays {
             thread::spawn(move || {
                 // Output that cannot be delivered counts as shown.
                 if let Err(error) = outlet.flush() {
-                    let _ = ends.send(End::NotFlushed(error));
+                    let _ = ends.send((End::NotFlushed(error), None));
                 }
                 signal(&flushed);
             });
@@ -390,10 +434,6 @@ pub(super) fn finish(
             grouped(bytes)
         );
     }
-    // Their destructors would wait for the destinations.
-    for outlet in relays.outlets {
-        std::mem::forget(outlet);
-    }
     // Without `run`, the program itself would have met the error.
     let ending = match ending {
         Ending::Exited(0) if relays.has_failed => Ending::Exited(1),
@@ -402,6 +442,7 @@ pub(super) fn finish(
     Ok(Finished {
         ending,
         is_skipped: skipped.is_some(),
+        relays: ManuallyDrop::new(relays),
     })
 }
 
@@ -410,9 +451,16 @@ pub(super) fn finish(
 pub(super) struct Finished {
     ending: Ending,
     is_skipped: bool,
+    /// The destructors of the outlets would wait for the destinations.
+    relays: ManuallyDrop<Relays>,
 }
 
 impl Finished {
+    /// The relays, unless output was skipped.
+    pub(super) fn relays(&mut self) -> Option<&mut Relays> {
+        (!self.is_skipped).then_some(&mut *self.relays)
+    }
+
     /// Ends as the program ended. A signal ends this process at once, so reports come before.
     pub(super) fn repeat(self) -> ExitCode {
         if self.is_skipped {

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// The result of handing pages on.
@@ -70,6 +70,11 @@ impl Handover {
     /// The stage, if it holds bytes: they come before those in the program's pipe.
     pub(super) fn left(&self) -> Option<BorrowedFd<'_>> {
         (self.held > 0).then(|| self.stage.as_fd())
+    }
+
+    /// The numbers of its pipe.
+    pub(super) fn descriptors(&self) -> [i32; 2] {
+        [self.stage.as_raw_fd(), self.entrance.as_raw_fd()]
     }
 
     /// Counts bytes read from [`left`](Self::left).

@@ -19,6 +19,7 @@ mod relay;
 mod session;
 mod shim;
 mod stamps;
+mod staying;
 mod tee;
 mod terminal;
 mod variables;

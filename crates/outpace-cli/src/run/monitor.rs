@@ -356,7 +356,7 @@ fn relieve(
         drop((telling, keys));
         if let Some(output) = output {
             // Inherited descriptors would keep other processes waiting for an end of file.
-            descriptors::close_all_but(&[ours.as_fd(), output.as_fd()]);
+            descriptors::close_all_but(vec![ours.as_raw_fd(), output.as_raw_fd()]);
             pass_on_what_is_left(&ours, &output);
         }
     } else if let Some(keys) = keys {

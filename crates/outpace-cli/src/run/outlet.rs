@@ -38,6 +38,11 @@ impl Outlet {
         })
     }
 
+    /// Takes output as far as this policy allows from now on: the child of a fork has forgotten the file of the parent's.
+    pub(super) fn set_buffering(&self, buffering: Buffering) {
+        self.stream.set_buffering(buffering);
+    }
+
     /// Queues bytes.
     pub(super) fn send(&self, bytes: &[u8]) -> io::Result<()> {
         (&self.stream).write_all(bytes)

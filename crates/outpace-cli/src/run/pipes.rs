@@ -8,7 +8,7 @@ use super::monitor::Standard;
 use super::relay::Relay;
 use super::shim::Shim;
 use super::tee::Tee;
-use super::{Run, When, are_same, check_descriptors, monitor, no_shim, variables};
+use super::{Run, When, are_same, check_descriptors, monitor, no_shim, staying, variables};
 use crate::platform::ending::{Change, Ending};
 use crate::platform::signals::{self, Signals};
 use crate::platform::waker::Waker;
@@ -112,14 +112,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     })?;
     let program = program.id() as i32;
     relays.start().map_err(failed)?;
-    // As process 1 we wait for no process that outlives the program: the kernel ends all of them with us.
-    let is_last = std::process::id() == 1;
-    let tell_relays = relays.when_ended().map_err(failed)?;
-    let all_passed_on = move || {
-        if is_last {
-            tell_relays();
-        }
-    };
+    let all_passed_on = relays.when_ended().map_err(failed)?;
     let shim_of_pipe = match (&shim, served) {
         (Some(Ok(shim)), Some((pipe, relay))) => {
             let ours = std::process::id() as i32;
@@ -136,10 +129,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     let ending = supervise(program, &signals, &mut relays, &shim_of_pipe).map_err(failed)?;
     match &shim_of_pipe {
         Some((shim, _)) => shim.finish(),
-        None if is_last => relays.program_ended(),
-        None => {}
+        None => relays.program_ended(),
     }
-    let finished = finish::finish(
+    let mut finished = finish::finish(
         relays,
         ending,
         None,
@@ -148,6 +140,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         None,
         |_, _| (),
     )?;
+    staying::stay(&mut finished, || run.buffering());
     if let Some((shim, _)) = shim_of_pipe {
         shim.wait_for_starts();
         if run.verbose {

@@ -14,7 +14,7 @@ use crate::platform::descriptors::has_gone;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -198,6 +198,34 @@ impl Relay {
         let _ = self.listener.set(Box::new(listener));
     }
 
+    /// Whether the program has ended, and processes that outlive it may write more: to a pipe. A terminal is kept by the leader of the
+    /// session.
+    pub(super) fn is_left(&self) -> bool {
+        let mut looked = [
+            PollFd::new(&self.ended, PollFlags::IN),
+            PollFd::new(&self.source, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.outlet.as_fd(), PollFlags::empty()),
+        ];
+        if self.conversation.is_some() || poll(&mut looked, Some(&Timespec::default())).is_err() {
+            return false;
+        }
+        let [ended, source, outlet] = looked.map(|looked| looked.revents());
+        let is_read = !self.ends_at_hangup || outlet.is_empty();
+        !ended.is_empty() && source != PollFlags::HUP && is_read
+    }
+
+    /// The numbers of the descriptors by which it works.
+    pub(super) fn descriptors(&self) -> Vec<i32> {
+        let mut all = vec![
+            self.source.as_raw_fd(),
+            self.ended.as_raw_fd(),
+            self.outlet.as_fd().as_raw_fd(),
+        ];
+        all.extend(self.state().handover.iter().flat_map(Handover::descriptors));
+        all.extend(self.tee.as_ref().and_then(|tee| tee.descriptor()));
+        all
+    }
+
     /// Handles an answer of the destination. When a terminal has gone, a file (`--tee`) still takes the output.
     fn answered<T>(&self, answer: io::Result<T>, of_none: T) -> io::Result<T> {
         let Err(error) = answer else {
@@ -243,7 +271,9 @@ impl Relay {
 
     fn pump(&self) -> io::Result<()> {
         let mut catching_up = CatchingUp::new();
-        self.state().handover = self.may_splice.then(Handover::new).transpose()?;
+        if self.may_splice && self.state().handover.is_none() {
+            self.state().handover = Some(Handover::new()?);
+        }
         let mut pace = FloodPace::new(&self.source);
         let (mut is_after_end, mut after_end) = (false, 0);
         loop {
@@ -302,7 +332,7 @@ impl Relay {
                 Err(Errno::INTR | Errno::AGAIN) => continue,
                 Err(error) => return Err(error.into()),
             };
-            if is_after_end {
+            if is_after_end && !has_pages {
                 after_end += read;
             }
             if self.pass_read(state, read)? {

@@ -7,7 +7,7 @@ use super::relay::{self, Conversation, Relay, Route};
 use super::shim::Shim;
 use super::tee::Tee;
 use super::terminal::{self, SeenKey, Settings, Terminal};
-use super::{Run, are_same, check_descriptors, copy_access};
+use super::{Run, are_same, check_descriptors, copy_access, staying};
 use crate::platform::descriptors::has_gone;
 use crate::platform::ending::Ending;
 use crate::platform::signals::{self, Signals};
@@ -180,7 +180,9 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         Ok(_) => {}
         Err(reason) => run.say(format_args!("no shim: {reason}")),
     }
-    Ok(finished?.repeat())
+    let mut finished = finished?;
+    staying::stay(&mut finished, || run.buffering());
+    Ok(finished.repeat())
 }
 
 /// Chooses the program's descriptors: the pseudoterminal in place of our terminal, a pipe in place of

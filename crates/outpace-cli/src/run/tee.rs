@@ -4,6 +4,7 @@ use crate::user::failure::Failure;
 use crate::user::output;
 use std::fs::File;
 use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -41,6 +42,12 @@ impl Tee {
 
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The file's number, unless writing to it has failed.
+    pub(super) fn descriptor(&self) -> Option<i32> {
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.as_ref().map(File::as_raw_fd)
     }
 
     pub(super) fn path(&self) -> &Path {
