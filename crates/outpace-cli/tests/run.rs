@@ -166,6 +166,39 @@ fn stdout_and_stderr_on_one_pipe_keep_their_order() {
     assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
 }
 
+/// TAP harnesses and bats give their commands such a descriptor 3.
+#[test]
+fn a_further_descriptor_of_stdout_or_stderr_keeps_the_order() {
+    let expected: String = (0..200)
+        .map(|number| format!("one{number}\ntwo{number}\n"))
+        .collect();
+    for options in [
+        "",
+        "--shim never",
+        "--pipe",
+        "--overflow drop",
+        "--timestamps",
+    ] {
+        let script = format!(
+            "exec 3>&1 4>&2; {} run {options} -- sh -c \
+             'i=0; while test $i -lt 200; do echo one$i; echo two$i >&3; i=$((i + 1)); done; echo a >&2; echo b >&4; echo c >&2'",
+            env!("CARGO_BIN_EXE_outpace")
+        );
+        let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+        let last_word = |line: &str| line.rsplit(' ').next().unwrap().to_owned() + "\n";
+        let words = |bytes: &[u8]| {
+            scripted::text(bytes)
+                .lines()
+                .map(last_word)
+                .collect::<String>()
+        };
+        assert_eq!(words(&output.stdout), expected, "{options}");
+        assert_eq!(words(&output.stderr), "a\nb\nc\n", "{options}");
+        let shown = Terminal::start("sh", &["-c", &script], false).whole();
+        assert_eq!(words(&shown), format!("{expected}a\nb\nc\n"), "{options}");
+    }
+}
+
 #[test]
 fn all_that_a_killed_program_has_written_arrives() {
     let written = scratch("killed");

@@ -15,12 +15,14 @@
 //! terminal in its place.
 #![allow(unsafe_code)]
 
+use super::are_same;
 use super::lines::Returns;
 use super::shim::Shim;
 use super::terminal::{self, Settings};
 use super::variables;
 use crate::platform::descriptors;
 use crate::platform::ending::{Change, Ending};
+use crate::platform::procfs;
 use crate::platform::signals::{self, Signals};
 use crate::platform::waker;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -28,7 +30,7 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
@@ -133,7 +135,48 @@ pub(super) fn command(words: &[OsString], standard: Standard) -> Command {
         .stderr(stdio(standard.stderr));
     signals::pass_on_to(&mut command);
     descriptors::close_as_before(&mut command, kept);
+    let aliases = aliases(kept);
+    let replace = move || {
+        for &(stream, alias) in &aliases {
+            // SAFETY: no memory is involved, and dup2(2) may be called between fork and exec. `Command` has replaced the stream.
+            unsafe { libc::dup2(stream, alias) };
+        }
+        Ok(())
+    };
+    // SAFETY: the closure allocates no memory.
+    unsafe { command.pre_exec(replace) };
     command
+}
+
+/// The further descriptors that a program inherits of our stdout and stderr, as after a script's `exec 3>&1`, each behind the number of
+/// its stream. Where the program gets another stream, it gets that there, too: what it writes to both keeps its order.
+fn aliases(kept: [bool; 3]) -> Vec<(i32, i32)> {
+    let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
+    let replaced = [(1, stdout), (2, stderr)].into_iter();
+    let replaced = replaced.filter(|(number, _)| !kept[*number as usize]);
+    let others = procfs::descriptors(std::process::id() as i32).into_iter();
+    let others = others.filter(|number| *number > 2 && is_inherited_to_write(*number));
+    let others = others.filter_map(|number| {
+        // SAFETY: it is open, and no other thread closes it meanwhile: this process has one.
+        let other = unsafe { BorrowedFd::borrow_raw(number) };
+        let mut streams = replaced.clone();
+        let (stream, _) = streams.find(|(_, stream)| are_same(stream, other))?;
+        Some((stream, number))
+    });
+    others.collect()
+}
+
+/// Whether a number is that of a descriptor that programs inherit, and write to.
+fn is_inherited_to_write(number: i32) -> bool {
+    // SAFETY: no memory is involved. They fail where the descriptor is not open any more.
+    let (flags, access) = unsafe {
+        let flags = libc::fcntl(number, libc::F_GETFD);
+        (flags, libc::fcntl(number, libc::F_GETFL))
+    };
+    flags != -1
+        && flags & libc::FD_CLOEXEC == 0
+        && access != -1
+        && access & libc::O_ACCMODE != libc::O_RDONLY
 }
 
 /// The leader, seen from `outpace`.
