@@ -67,7 +67,7 @@ use crate::sys;
 ///
 /// It begins in a row of its own, also after a suspension. If other output has ended within a row (`print!("Connecting… ")`), blanks fill the
 /// rest of that: the terminal is not asked for its cursor, since keys would be read with the answer. A terminal that reflows takes that row and
-/// the next line for one from then on.
+/// the next line for one from then on. What stands below the cursor is erased, as where a child has ended with its cursor above its last row.
 ///
 /// A terminal may change its size at any time, also while lines are on their way to it. So the terminal itself wraps finished lines.
 /// A line that is being streamed is drawn with the live region until it is finished (by another line, or after a quarter of a second
