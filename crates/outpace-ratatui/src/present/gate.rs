@@ -415,8 +415,12 @@ mod tests {
         let (mut emulator, terminal) = terminal();
         let mut filling = sys::reopen_nonblocking(&terminal).unwrap();
         let mut full = 0;
-        while let Ok(written) = filling.write(&[b'x'; 1024]) {
-            full += written;
+        // Bytes may still be on their way to the other end, and leave room behind.
+        let moment = Some(Duration::from_millis(300));
+        while sys::wait_writable(&terminal, moment).unwrap() {
+            while let Ok(written) = filling.write(&[b'x'; 1024]) {
+                full += written;
+            }
         }
         let gate = late_gate();
         let reads = AtomicBool::new(false);

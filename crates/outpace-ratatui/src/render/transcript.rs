@@ -102,6 +102,8 @@ const MOST_GLYPHS: usize = 1 << 14;
 
 const WRAP: &str = "\x1b[?7h";
 const NO_WRAP: &str = "\x1b[?7l";
+/// Ends insert mode, in which another program may have left the terminal.
+const REPLACE: &str = "\x1b[4l";
 
 /// Erases everything from the anchor on, and leaves the cursor in its second column. tmux moves erased rows into its scrollback if
 /// erasing begins at the first column of the first row.
@@ -359,6 +361,7 @@ impl TranscriptRenderer {
             self.unsteady = UNSTEADY_FRAMES;
         } else {
             self.encoder.text(HIDE_CURSOR);
+            self.encoder.text(REPLACE);
             if std::mem::take(&mut self.shares_row) {
                 self.leave_row_of_others(width);
             }

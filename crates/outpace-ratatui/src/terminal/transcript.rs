@@ -172,7 +172,7 @@ impl Live {
 }
 
 impl Transcript {
-    /// A transcript on standard output. Into a pipe or a file it writes the lines as text, without colours and live region.
+    /// A transcript on standard output. Into a pipe or a file, and where `TERM` is `dumb`, it writes the lines as text, without colours and live region.
     ///
     /// # Errors
     /// If the descriptor is closed, no thread can be started, or `OUTPACE_DRAW_OFF` names an optimisation that does not exist.
@@ -200,8 +200,10 @@ impl Transcript {
     fn on_terminal(file: sys::Terminal) -> io::Result<Self> {
         // Terminals that do not know synchronized output ignore it.
         let capabilities = probe::without_disabled(Capabilities::full())?;
-        let is_terminal = file.is_terminal();
-        let renderer = match is_terminal {
+        // By that name a terminal moves no cursor: Emacs' shell, for example.
+        let is_dumb = sys::variable("TERM").is_some_and(|name| name == "dumb");
+        let shows = file.is_terminal() && !is_dumb;
+        let renderer = match shows {
             true => {
                 let (reflow, is_sure) = kind_by_name(sys::variable);
                 let mut renderer = TranscriptRenderer::new(reflow, capabilities);
@@ -212,7 +214,7 @@ impl Transcript {
         };
         let feed = Feed::start(renderer, Output::Terminal(file.clone()))?;
         feed.leave_at_endings()?;
-        let lines = Lines::new(!is_terminal);
+        let lines = Lines::new(!shows);
         Ok(Self::with(feed, Surface::Terminal(file), lines))
     }
 

@@ -134,7 +134,8 @@ impl Prompting {
                 self.x = 0;
             }
             ('h' | 'l', "?7") => self.wraps = command == 'h',
-            ('h' | 'l', "?25" | "?2026") | ('m', _) => {}
+            // It never inserts.
+            ('h' | 'l', "?25" | "?2026" | "4") | ('m', _) => {}
             _ => panic!("it does not know CSI {parameters} {command}"),
         }
     }

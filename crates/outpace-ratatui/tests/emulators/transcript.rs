@@ -649,6 +649,30 @@ fn what_stands_in_the_row_where_a_transcript_begins_stays() {
     }
 }
 
+#[test]
+fn insert_mode_that_another_program_has_left_tears_no_line() {
+    let size = Size::new(30, 6);
+    let (emulators, _) = scrollback::all();
+    for mut emulator in emulators {
+        let (mut transcript, wire) = transcripts::transcript(size, emulator.reflow());
+        for line in 0..3 {
+            transcript.append("").unwrap();
+            for token in ["streamed ", "in ", "pieces ", &line.to_string()] {
+                transcript.extend(token).unwrap();
+                transcript.flush_and_wait(None).unwrap();
+            }
+        }
+        transcript.finish().unwrap();
+        emulator.start(size);
+        emulator.feed(b"\x1b[4h");
+        emulator.feed(&wire.take());
+        let lines = emulator.lines();
+        let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+        let wanted = [0, 1, 2].map(|line| format!("streamed in pieces {line}"));
+        assert_eq!(lines[..3], wanted, "{}", emulator.name());
+    }
+}
+
 /// The live region is drawn while the line ends in the last column, or beside it, with a symbol whose width or shape terminals disagree on.
 #[test]
 fn a_symbol_at_the_edge_stays_in_tmux() {

@@ -10,7 +10,7 @@ use crossterm::execute;
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
-use outpace_ratatui::{Options, OutpaceBackend};
+use outpace_ratatui::{Options, OutpaceBackend, Transcript};
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use rustix::process::{getpid, setpgid};
@@ -68,6 +68,7 @@ fn program() {
             Err(_) => std::process::exit(101),
         },
         Ok("talks elsewhere") => talks_elsewhere().unwrap(),
+        Ok("talks behind others") => talks_behind_others().unwrap(),
         Ok("last words") => last_words().unwrap(),
         Ok(other) => panic!("no program {other}"),
         Err(_) => {}
@@ -436,6 +437,19 @@ fn talks() -> std::io::Result<()> {
             _ => transcript.extend("!")?,
         }
     }
+    Ok(())
+}
+
+/// A transcript behind a text without a newline.
+fn talks_behind_others() -> std::io::Result<()> {
+    print!("Connecting... ");
+    std::io::stdout().flush()?;
+    let mut transcript = Transcript::stdout()?;
+    transcript.append("line 1")?;
+    transcript.live(1, |live| live.render_widget("live", live.area()))?;
+    transcript.append("line 2")?;
+    transcript.finish()?;
+    println!("the end");
     Ok(())
 }
 

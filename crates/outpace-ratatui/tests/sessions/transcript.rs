@@ -180,3 +180,13 @@ fn a_user_can_turn_off_the_optimisations_of_a_transcript() {
         session.wait_for_end();
     }
 }
+
+#[test]
+fn in_a_dumb_terminal_there_are_lines_alone() {
+    let mut session = Session::start_by(&["env", "TERM=dumb"], "", "talks behind others");
+    let screen = session.wait_for("the end");
+    session.wait_for_end();
+    let lines: Vec<&str> = screen.lines().map(str::trim_end).collect();
+    let said = ["Connecting... line 1", "line 2", "the end"];
+    assert!(lines.windows(3).any(|rows| rows == said), "{screen}");
+}
