@@ -82,7 +82,9 @@ impl Caller {
     /// Whether it waits for a processor, and has had one for less than the grace since `start`.
     fn needs_time(&self, start: Option<Duration>) -> bool {
         let is_runnable = self.0.as_ref().is_some_and(sys::Thread::is_runnable);
-        let ran = self.run_time().zip(start).map(|(now, start)| now - start);
+        // One that has ended has no time any more.
+        let ran = self.run_time().zip(start);
+        let ran = ran.map(|(now, start)| now.saturating_sub(start));
         is_runnable && ran.is_some_and(|ran| ran < GRACE_OF_PROCESSOR)
     }
 }
@@ -378,25 +380,14 @@ impl Drop for Gate {
 
 #[cfg(all(test, target_os = "linux", not(outpace_portable)))]
 mod tests {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    use std::fs::File;
     use std::io::Read;
-    use std::sync::Mutex;
+    use std::sync::{Mutex, mpsc};
 
     use super::*;
+    use crate::present::output::tests::terminal;
 
     /// There is one standard output for all tests of the process.
     static ALONE: Mutex<()> = Mutex::new(());
-
-    /// A terminal as its emulator and as the program have it.
-    fn terminal() -> (File, sys::Terminal) {
-        let emulator = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&emulator).unwrap();
-        unlockpt(&emulator).unwrap();
-        let name = ptsname(&emulator, Vec::new()).unwrap();
-        let program = File::options().write(true).open(name.to_str().unwrap());
-        (emulator.into(), program.unwrap().into())
-    }
 
     /// The gate came too late for a draw call, since the lock was taken. The program prints on: it may be leaving the screen.
     fn late_gate() -> Gate {
@@ -434,6 +425,29 @@ mod tests {
             std::thread::sleep(4 * GRACE);
             reads.store(true, Ordering::Release);
             emulator.read_exact(&mut vec![0; full]).unwrap();
+        });
+    }
+
+    #[test]
+    fn a_frame_of_a_thread_that_has_ended_meanwhile_is_written() {
+        let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_emulator, terminal) = terminal();
+        let (give, given) = mpsc::channel();
+        let (end, ends) = mpsc::channel::<()>();
+        let drawing = std::thread::spawn(move || {
+            give.send(late_gate()).unwrap();
+            ends.recv().unwrap_err();
+        });
+        let gate = given.recv().unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                gate.catch_up(&Output::Terminal(terminal));
+                gate.open();
+            });
+            // Within the grace.
+            std::thread::sleep(GRACE / 4);
+            drop(end);
+            drawing.join().unwrap();
         });
     }
 

@@ -111,3 +111,21 @@ impl Tempo {
         self.ns_per_byte > Self::SLOW
     }
 }
+
+#[cfg(all(test, target_os = "linux", not(outpace_portable)))]
+pub(super) mod tests {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use std::fs::File;
+
+    use super::*;
+
+    /// A terminal as its emulator and as the program have it.
+    pub(in crate::present) fn terminal() -> (File, sys::Terminal) {
+        let emulator = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&emulator).unwrap();
+        unlockpt(&emulator).unwrap();
+        let name = ptsname(&emulator, Vec::new()).unwrap();
+        let program = File::options().write(true).open(name.to_str().unwrap());
+        (emulator.into(), program.unwrap().into())
+    }
+}
