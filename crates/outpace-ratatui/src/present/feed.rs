@@ -161,7 +161,9 @@ impl Shared<FeedState> {
             }
             let additions = std::mem::take(&mut state.additions);
             let mut rows = state.rows;
-            let mut shows = std::mem::take(&mut state.again);
+            let farewell = std::mem::take(&mut state.farewell);
+            // A stop that the terminal has not been told of comes before its end.
+            let mut shows = !farewell && std::mem::take(&mut state.again);
             if let Some(newest) = state.live.take() {
                 live = newest;
                 state.presented += 1;
@@ -169,7 +171,6 @@ impl Shared<FeedState> {
             }
             let is_vulnerable = renderer.is_vulnerable();
             due = Instant::now() + if is_vulnerable { SLOW_PACE } else { PACE };
-            let farewell = std::mem::take(&mut state.farewell);
             state.busy = true;
             if let Some(reflow) = state.reflow.take() {
                 renderer.set_reflow(reflow);
@@ -271,7 +272,7 @@ fn react(ending: Ending) {
         let _ = feed.change(|state| match ending {
             _ if state.suspended => {}
             Ending::Continue => (state.others, state.again) = (true, true),
-            Ending::Stop | Ending::End => state.farewell = true,
+            Ending::Stop | Ending::End => (state.farewell, state.again) = (true, false),
         });
     }
     if ending != Ending::Continue {
@@ -380,5 +381,52 @@ impl Drop for Feed {
         if all.is_empty() && before > 0 {
             sys::ignore_endings();
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux", not(outpace_portable)))]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+    use crate::model::{Capabilities, Style};
+    use crate::present::output::tests::terminal;
+    use crate::render::SHOW_CURSOR;
+
+    #[test]
+    fn the_live_region_is_there_after_a_stop_that_a_stalled_terminal_was_not_told_of() {
+        let (mut emulator, terminal) = terminal();
+        let renderer = TranscriptRenderer::new(Reflow::default(), Capabilities::full());
+        let feed = Feed::start(renderer, Output::Terminal(terminal.clone())).unwrap();
+        let show = |symbol| {
+            let mut live = Screen::new(80, 1);
+            live.put_symbol(0, 0, symbol, 1, Style::default());
+            feed.show(live, 24).unwrap();
+        };
+        show("#");
+        assert!(feed.wait(None).unwrap());
+        let mut filling = sys::reopen_nonblocking(&terminal).unwrap();
+        while filling.write(&[b'x'; 1024]).is_ok() {}
+        // The thread waits for the terminal.
+        show("%");
+        while feed.shared.state().live.is_some() {
+            std::thread::yield_now();
+        }
+        on_terminals().push(Arc::downgrade(&feed.shared));
+        react(Ending::Stop);
+        react(Ending::Continue);
+        // The terminal reads on.
+        let reading = std::thread::spawn(move || {
+            let (mut all, mut some) = (Vec::new(), [0; 4096]);
+            while let Ok(length) = emulator.read(&mut some) {
+                all.extend_from_slice(&some[..length]);
+            }
+            String::from_utf8_lossy(&all).into_owned()
+        });
+        assert!(feed.wait(None).unwrap());
+        drop((feed, terminal, filling));
+        let all = reading.join().unwrap();
+        let (_, after) = all.rsplit_once(SHOW_CURSOR).unwrap();
+        assert!(after.contains('%'), "{after:?}");
     }
 }
