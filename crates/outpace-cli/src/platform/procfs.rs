@@ -338,13 +338,30 @@ pub(crate) fn range<T: FromStr>(text: &str) -> Option<RangeInclusive<T>> {
 /// The type of the file system that a process has mounted at a path, or above it.
 pub(crate) fn file_system(process: impl Display, path: impl AsRef<Path>) -> Option<String> {
     let mounts = fs::read_to_string(format!("/proc/{process}/mounts")).ok()?;
+    file_system_in(&mounts, path.as_ref()).map(str::to_owned)
+}
+
+fn file_system_in<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
+    // As proc_pid_mountinfo(5) and fstab(5) have them.
+    let blanks = [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\043", "#"),
+        ("\\134", "\\"),
+    ];
+    let plain = |text: &str| {
+        blanks
+            .iter()
+            .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    };
     let mounts = mounts.lines().filter_map(|line| {
         let mut fields = line.split(' ').skip(1);
-        Some((fields.next()?, fields.next()?))
+        Some((plain(fields.next()?), fields.next()?))
     });
-    let above = mounts.filter(|(mounted, _)| path.as_ref().starts_with(mounted));
+    let above = mounts.filter(|(mounted, _)| path.starts_with(mounted));
     let nearest = above.max_by_key(|(mounted, _)| mounted.len());
-    nearest.map(|(_, kind)| kind.to_owned())
+    nearest.map(|(_, kind)| kind)
 }
 
 /// Whether file systems of a type are in memory.
@@ -363,6 +380,23 @@ pub(crate) fn has_io_uring(process: i32, descriptors: &[i32]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_is_on_the_file_system_that_is_mounted_nearest_above_it() {
+        let mounts = "/dev/a / ext4 rw 0 0\nb /mnt tmpfs rw 0 0\n/dev/c /mnt/two\\040words\\134 xfs rw 0 0\n";
+        for (path, kind) in [
+            ("/etc", "ext4"),
+            ("/mnt/two", "tmpfs"),
+            ("/mnt/two words\\/x", "xfs"),
+            ("/mnts", "ext4"),
+        ] {
+            assert_eq!(
+                file_system_in(mounts, Path::new(path)),
+                Some(kind),
+                "{path}"
+            );
+        }
+    }
 
     #[test]
     fn a_process_name_with_parentheses_does_not_shift_the_fields() {
