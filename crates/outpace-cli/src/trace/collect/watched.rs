@@ -72,7 +72,7 @@ pub(crate) struct Watched {
     pub(crate) seen: BTreeMap<i32, SampledWrites>,
     /// Which of stdout and stderr has all bytes, as far as the position in a file shows.
     pub(crate) filled: Option<i32>,
-    pub(super) threads: Threads,
+    pub(crate) threads: Threads,
     pub(super) first_ns: u64,
     counters: Option<File>,
     state: Option<File>,
@@ -255,7 +255,7 @@ impl Watched {
                 0,
                 whole_ns.saturating_sub(self.threads.all().processor.total_ns),
             )
-        } else if self.tick_ns() < procfs::TICK_NS {
+        } else if self.threads.tick_ns() < procfs::TICK_NS {
             // Samples go on to a thread's end.
             (calls.saturating_sub(self.last_moments.write_calls), 0)
         } else if self.stat.has_ended && self.threads.is_one() {
@@ -278,11 +278,6 @@ impl Watched {
         let asleep_ns = (watched_ns + self.stops_ns)
             .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns + self.stopped_ns);
         (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
-    }
-
-    /// How often it was sampled which part of that time was in the program.
-    pub(crate) fn tick_ns(&self) -> u64 {
-        self.threads.tick_ns()
     }
 
     /// Whether other calls between its writes may have gone by uncounted.
@@ -522,15 +517,11 @@ impl Watched {
         own.bytes_written / own.write_calls.max(1)
     }
 
-    fn read_counters(&self) -> Option<IoCounters> {
-        IoCounters::read(self.counters.as_ref()?).ok()
-    }
-
     /// The counters, as they are now.
     fn counted(&self) -> Option<(IoCounters, Stat)> {
         let state = || Stat::parse(&read_again(self.state.as_ref()?).ok()?);
         let before = state().unwrap_or(self.stat);
-        let io = self.read_counters()?;
+        let io = IoCounters::read(self.counters.as_ref()?).ok()?;
         // Those of the children may have come in between.
         let after = state().unwrap_or(before);
         let stat = Stat {

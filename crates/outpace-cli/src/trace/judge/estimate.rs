@@ -86,7 +86,7 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     let since_ns = processor.since(start).total_ns as f64 * calls / (calls - unseen as f64);
     let read_ns = since_ns.min(processor.total_ns as f64);
     let total = total(read_ns, process.unread(), io.write_calls);
-    let tick_ns = process.tick_ns() as f64;
+    let tick_ns = process.threads.tick_ns() as f64;
     // The kernel tells its own parts in coarse units only.
     let start_ns = processor.total_ns as f64 - read_ns;
     let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0;

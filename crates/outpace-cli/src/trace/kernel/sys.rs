@@ -3,6 +3,7 @@
 
 use perf_event::Counter;
 use perf_event_open_sys::ioctls;
+use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, wait, waitid};
 use std::ffi::CStr;
 use std::io;
@@ -38,7 +39,7 @@ pub(in crate::trace) fn wait_any(spin: Duration) -> io::Result<(i32, i32)> {
 fn next_of(thread: i32, events: WaitIdOptions) -> io::Result<Option<WaitIdStatus>> {
     let all = WaitIdOptions::from_bits_retain(libc::__WALL as u32);
     let thread = Pid::from_raw(thread).ok_or(io::ErrorKind::NotFound)?;
-    Ok(waitid(WaitId::Pid(thread), events | all)?)
+    Ok(retry_on_intr(|| waitid(WaitId::Pid(thread), events | all))?)
 }
 
 /// The stop of a traced thread, if there is one: the signal, and above it the event. Does not reap the thread.
@@ -47,11 +48,11 @@ pub(in crate::trace) fn stop_of(thread: i32) -> io::Result<Option<i32>> {
     Ok(stop.and_then(|stop| stop.trapping_signal().or(stop.stopping_signal())))
 }
 
-/// Waits until a thread has stopped or ended, and tells which. Does not reap it.
-pub(in crate::trace) fn has_ended(thread: i32) -> io::Result<bool> {
+/// Waits until a thread has stopped or ended, and says whether it has ended by itself. Does not reap it.
+pub(in crate::trace) fn has_exited(thread: i32) -> io::Result<bool> {
     let any = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;
     let event = next_of(thread, any | WaitIdOptions::NOWAIT)?;
-    Ok(event.is_some_and(|event| event.exited() || event.killed() || event.dumped()))
+    Ok(event.is_some_and(|event| event.exited()))
 }
 
 /// A request's type differs between C libraries.
@@ -119,6 +120,8 @@ struct CallInfo {
 const PTRACE_GET_SYSCALL_INFO: u32 = 0x420e;
 const PTRACE_SYSCALL_INFO_ENTRY: u8 = 1;
 const PTRACE_SYSCALL_INFO_EXIT: u8 = 2;
+/// Of `<linux/audit.h>`: calls of 32-bit programs, which have other numbers, come without it.
+const AUDIT_ARCH_64BIT: u32 = 0x8000_0000;
 
 /// Where a thread is stopped, by `PTRACE_GET_SYSCALL_INFO`.
 pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
@@ -126,8 +129,9 @@ pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
     let info_at = (&raw mut info) as usize;
     ptrace(PTRACE_GET_SYSCALL_INFO, thread, size_of_val(&info), info_at)?;
     let (number, arguments) = (info.number as i64, info.arguments);
+    let is_ours = info.arch & AUDIT_ARCH_64BIT != 0;
     Ok(match info.op {
-        PTRACE_SYSCALL_INFO_ENTRY => AtCall::Entry { number, arguments },
+        PTRACE_SYSCALL_INFO_ENTRY if is_ours => AtCall::Entry { number, arguments },
         PTRACE_SYSCALL_INFO_EXIT => AtCall::Exit { result: number },
         _ => AtCall::No,
     })
@@ -149,10 +153,8 @@ pub(in crate::trace) fn hold_at_gate(command: &mut Command, inside: OwnedFd, out
             libc::send(inside.as_raw_fd(), sent, process.len(), libc::MSG_NOSIGNAL) == 4
                 && libc::read(inside.as_raw_fd(), (&raw mut byte).cast(), 1) == 1
         };
-        if !waited {
-            return Err(io::Error::from_raw_os_error(libc::ECANCELED));
-        }
-        Ok(())
+        let refused = || io::Error::from_raw_os_error(libc::ECANCELED);
+        waited.then_some(()).ok_or_else(refused)
     };
     // SAFETY: the closure allocates nothing and calls async-signal-safe functions only.
     unsafe { command.pre_exec(announce_and_wait) };

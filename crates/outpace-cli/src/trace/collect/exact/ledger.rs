@@ -42,6 +42,8 @@ const OLDER: libc::c_long = libc::SYS_dup2;
 const OLDER: libc::c_long = libc::SYS_dup3;
 /// Calls that give a descriptor another number: their result.
 const COPYING: [libc::c_long; 4] = [libc::SYS_dup, libc::SYS_dup3, OLDER, libc::SYS_fcntl];
+/// The commands of fcntl(2) that do.
+const COPIES: [libc::c_int; 2] = [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC];
 /// Calls that close descriptors, and another way to write.
 const OTHERS: [libc::c_long; 3] = [
     libc::SYS_close,
@@ -49,19 +51,12 @@ const OTHERS: [libc::c_long; 3] = [
     libc::SYS_io_uring_setup,
 ];
 
-/// A call that a thread has entered: its number and arguments, and what it writes, if it does.
-struct Entered {
-    number: i64,
-    arguments: [u64; 6],
-    write: Option<Call>,
-}
-
 /// All write calls so far.
 #[derive(Default)]
 pub(crate) struct Ledger {
     processes: HashMap<i32, TracedProcess>,
-    /// By thread.
-    inside: HashMap<i32, Entered>,
+    /// The call that a thread has entered: its number and arguments, and what it writes, if it does.
+    inside: HashMap<i32, (i64, [u64; 6], Option<Call>)>,
     /// By program, descriptor and destination.
     entries: BTreeMap<StreamKey, LedgerEntry>,
     /// Each call, for a profile.
@@ -146,12 +141,9 @@ impl Ledger {
             libc::SYS_close_range => self.closed(process, first..=last),
             _ => {}
         }
-        let entered = Entered {
-            number,
-            arguments,
-            write,
-        };
-        self.inside.insert(thread, entered);
+        if Self::wanted().any(|wanted| wanted == number) {
+            self.inside.insert(thread, (number, arguments, write));
+        }
     }
 
     /// It leaves the call, which is the one with this number, if that is known: records may be lost.
@@ -163,12 +155,8 @@ impl Ledger {
         result: i64,
     ) {
         let entered = self.inside.remove(&thread);
-        let Some(Entered {
-            number,
-            arguments,
-            write,
-        }) = entered.filter(|entered| number.is_none_or(|number| number == entered.number))
-        else {
+        let is_it = |entered: &(i64, _, _)| number.is_none_or(|number| number == entered.0);
+        let Some((number, arguments, write)) = entered.filter(is_it) else {
             return;
         };
         if let Some(write) = write {
@@ -177,7 +165,7 @@ impl Ledger {
             self.unseen = Some(Unseen::Ring);
         } else if COPYING.contains(&number)
             && result >= 0
-            && (number != libc::SYS_fcntl || is_copy(arguments[1]))
+            && (number != libc::SYS_fcntl || COPIES.contains(&(arguments[1] as i32)))
         {
             self.duplicated(process, arguments[0] as i32, result as i32);
         }
@@ -282,11 +270,6 @@ impl Ledger {
         }
         (self.entries.into_values().collect(), self.timeline)
     }
-}
-
-/// Whether this command of fcntl(2) copies a descriptor.
-fn is_copy(command: u64) -> bool {
-    [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC].contains(&(command as i32))
 }
 
 fn file_name(path: &Path) -> Rc<str> {

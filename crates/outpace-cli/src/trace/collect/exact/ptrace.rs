@@ -44,28 +44,21 @@ pub(crate) fn record(
 ) -> io::Result<Recording> {
     match subject {
         Subject::Program(command) => gate::start(command, |root, mut gate| {
-            sys::seize(root, OPTIONS)?;
-            let mut tracer = Tracer::new(root, ledger, true);
+            let mut tracer = Tracer::attach(root, ledger, true)?;
             ready(root);
             tracer.began_ns = clock::now_ns();
-            gate.write_all(b"!")?;
+            // Should the program be gone, its end is the next event.
+            let _ = gate.write_all(b"!");
             tracer.run()
         }),
-        Subject::Process(root) => {
-            let mut tracer = Tracer::new(root, ledger, false);
-            for thread in procfs::running_threads(root) {
-                sys::seize(thread, OPTIONS)?;
-                sys::interrupt(thread)?;
-                tracer.threads.insert(thread, root);
-            }
-            tracer.run()
-        }
+        Subject::Process(root) => Tracer::attach(root, ledger, false)?.run(),
     }
 }
 
 impl<'a> Tracer<'a> {
-    fn new(root: i32, ledger: &'a mut Ledger, launched: bool) -> Self {
-        Self {
+    /// Traces a process, of which each thread stops now.
+    fn attach(root: i32, ledger: &'a mut Ledger, launched: bool) -> io::Result<Self> {
+        let mut tracer = Self {
             ledger,
             threads: HashMap::from([(root, root)]),
             launched,
@@ -76,23 +69,40 @@ impl<'a> Tracer<'a> {
                 call_ns: f64::INFINITY,
                 ..Recording::of(root, Mode::Ptrace)
             },
+        };
+        loop {
+            // Those that are not traced yet may start others.
+            let mut threads = procfs::running_threads(root);
+            threads.retain(|&thread| !is_ours(thread));
+            if threads.is_empty() {
+                return Ok(tracer);
+            }
+            for thread in threads {
+                let seized = sys::seize(thread, OPTIONS).and_then(|()| sys::interrupt(thread));
+                // Unless it has ended meanwhile.
+                if seized.is_err() && procfs::running_threads(root).contains(&thread) {
+                    seized?;
+                }
+                tracer.threads.insert(thread, root);
+            }
         }
     }
 
     fn run(mut self) -> io::Result<Recording> {
         while !self.threads.is_empty() {
-            if !self.started && sys::has_ended(self.run.root)? {
+            if !self.started && sys::has_exited(self.run.root)? {
                 // It could not be started; the starting thread reaps it.
                 break;
             }
             match sys::wait_any(SPIN) {
                 Ok((thread, status)) => self.event(thread, status)?,
-                Err(error) if error.raw_os_error() == Some(libc::ECHILD) => break,
+                Err(error) if error.raw_os_error() == Some(libc::ECHILD) => self.threads.clear(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
             let is_interrupted = interrupts::end_watching(self.run.root, self.launched);
-            if !self.is_over && (self.run.ending.is_some() || is_interrupted) {
+            let is_gone = self.run.ending.is_some() || self.threads.is_empty();
+            if !self.is_over && (is_gone || is_interrupted) {
                 self.is_over = true;
                 self.run.wall_ns = clock::now_ns() - self.began_ns;
                 // One that has ended is reported next.
@@ -132,16 +142,13 @@ impl<'a> Tracer<'a> {
                 self.threads.insert(thread, thread);
                 self.go_on(thread, 0)
             }
-            // Another process stopped it: it stays stopped.
-            (
-                libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU,
-                libc::PTRACE_EVENT_STOP,
-            ) if self.threads.contains_key(&thread) && !self.is_over => {
-                sys::resume(thread, libc::PTRACE_LISTEN, 0)
-            }
-            (_, libc::PTRACE_EVENT_STOP) => {
+            (signal, libc::PTRACE_EVENT_STOP) => {
                 self.adopt(thread, None);
-                self.go_on(thread, 0)
+                // With another signal, its process is stopped, and stays so.
+                match signal == libc::SIGTRAP || self.is_over {
+                    true => self.go_on(thread, 0),
+                    false => sys::resume(thread, libc::PTRACE_LISTEN, 0),
+                }
             }
             _ => self.go_on(thread, 0),
         };
@@ -152,9 +159,9 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// A thread that is traced from now on.
+    /// A thread that is traced from now on, unless it has ended or was let go before its parent told of it.
     fn adopt(&mut self, thread: i32, parent: Option<i32>) {
-        if self.threads.contains_key(&thread) {
+        if self.threads.contains_key(&thread) || !is_ours(thread) {
             return;
         }
         let process = procfs::status(thread, "Tgid").and_then(|process| process.parse().ok());
@@ -194,4 +201,9 @@ impl<'a> Tracer<'a> {
         let how = [libc::PTRACE_SYSCALL, libc::PTRACE_DETACH][usize::from(self.is_over)];
         sys::resume(thread, how, signal)
     }
+}
+
+/// Whether this thread traces it.
+fn is_ours(thread: i32) -> bool {
+    procfs::status(thread, "TracerPid") == Some(rustix::thread::gettid().as_raw_pid().to_string())
 }
