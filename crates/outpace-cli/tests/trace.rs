@@ -889,6 +889,47 @@ fn a_signal_to_the_tracer_alone_is_passed_on() {
 }
 
 #[test]
+fn a_signal_that_comes_before_the_program_begins_ends_it() {
+    let mut tracers = vec![outpace(&["--profile", scratch("early").to_str().unwrap()])];
+    if installed("setpriv") {
+        let mut tracer = scripted::without_privileges("trace");
+        tracer.arg("--exact");
+        tracers.push(tracer);
+    }
+    for mut tracer in tracers {
+        let tracer = tracer.args(["--", "sleep", "1000"]).stderr(Stdio::null());
+        let mut tracer = tracer.spawn().unwrap();
+        let mut child = None;
+        // It waits in a read for what watches it, until it sleeps.
+        let is_it = |child: &String| {
+            let file = |name| std::fs::read_to_string(format!("/proc/{child}/{name}"));
+            match file("comm").unwrap_or_default().trim_end() {
+                "outpace" => file("syscall").is_ok_and(|call| call.starts_with("0 ")),
+                name => name == "sleep",
+            }
+        };
+        wait_until("the child", || {
+            let tasks = std::fs::read_dir(format!("/proc/{}/task", tracer.id())).unwrap();
+            let lists = tasks
+                .flatten()
+                .flat_map(|task| std::fs::read_to_string(task.path().join("children")));
+            let all = lists.collect::<String>();
+            child = all.split_whitespace().map(str::to_owned).find(is_it);
+            child.is_some()
+        });
+        let child = child.unwrap();
+        let words = ["-TERM", &child];
+        assert!(Command::new("kill").args(words).status().unwrap().success());
+        let mut status = None;
+        wait_until("the tracer's end", || {
+            status = tracer.try_wait().unwrap();
+            status.is_some()
+        });
+        assert_eq!(status.unwrap().signal(), Some(15), "{status:?}");
+    }
+}
+
+#[test]
 fn a_program_that_run_cannot_help_is_not_told_to_use_it() {
     let print = "#include <stdio.h>\nint main(void) { for (int n = 0; n < 200000; n++) { puts(\"a line\"); fflush(stdout); } }\n";
     let Some(program) = compiled("alone", &[], print) else {
@@ -976,6 +1017,70 @@ fn without_privileges_too_a_program_that_leaves_another_behind_ends() {
     let report = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{report}");
     assert!(report.contains("goes on: `outpace trace -p "), "{report}");
+}
+
+#[test]
+fn without_privileges_too_children_that_end_at_once_are_not_waited_for() {
+    // On one processor a child may end before its parent has come back from fork(2).
+    let text_of_it = "#include <stdlib.h>\n#include <sys/wait.h>\n#include <unistd.h>\nint main(void) {\n\
+        for (int n = 0; n < 3000; n++) { if (fork() == 0) _exit(0); wait(0); }\n\
+        if (fork() == 0) { close(1); close(2); sleep(100); }\n\
+        return 3; }\n";
+    let program = compiled("forks", &[], text_of_it);
+    let (Some(program), true, true) = (program, installed("setpriv"), installed("taskset")) else {
+        return;
+    };
+    let tracer = scripted::without_privileges("trace");
+    let mut tracer = Command::new("taskset")
+        .args(["-c", "0"])
+        .arg(tracer.get_program())
+        .args(tracer.get_args())
+        .args(["--exact", &program])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut status = None;
+    wait_until("the tracer's end", || {
+        status = tracer.try_wait().unwrap();
+        status.is_some()
+    });
+    assert_eq!(status.unwrap().code(), Some(3));
+    let report = text(&tracer.wait_with_output().unwrap().stderr);
+    let (before, _) = report
+        .split_once(" (forks), which the program left")
+        .unwrap();
+    let left = before.rsplit(' ').next().unwrap();
+    assert!(Command::new("kill").arg(left).status().unwrap().success());
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn without_privileges_too_calls_of_another_interface_are_no_writes() {
+    // 20 is getpid(2) there, and writev(2) here.
+    let text_of_it = "int main(void) { for (int n = 0; n < 1000; n++) {\n\
+        long result; __asm__ volatile(\"int $0x80\" : \"=a\"(result) : \"a\"(20), \"b\"(1) : \"memory\");\n\
+        if (result < 0) return 1; } }\n";
+    let Some(program) = compiled("interface", &[], text_of_it) else {
+        return;
+    };
+    if !installed("setpriv") || !Command::new(&program).status().unwrap().success() {
+        return println!("skipped: there is no such interface");
+    }
+    let file = scratch("interface.json");
+    let mut command = scripted::without_privileges("trace");
+    let words = ["--exact", "--json", file.to_str().unwrap(), &program];
+    assert!(command.args(words).output().unwrap().status.success());
+    let found = json(&file);
+    assert_eq!(found["mode"], "ptrace");
+    assert_eq!(found["streams"].as_array().unwrap().len(), 0, "{found:#}");
+}
+
+#[test]
+fn a_stopped_process_that_no_other_waits_for_takes_no_time() {
+    let script = "sleep 100 & kill -STOP $!; sleep 1; echo a line; kill -KILL $!";
+    let found = findings(&["--", "sh", "-c", script], "stopped.json");
+    let [delayed_ns, wall_ns] = ["delayed_ns", "wall_ns"].map(|name| found[name].as_u64().unwrap());
+    assert!(delayed_ns < wall_ns / 2, "{found:#}");
 }
 
 #[test]
@@ -1288,8 +1393,7 @@ fn io_count(process: u32, name: &str) -> u64 {
     counters.lines().find_map(count).unwrap()
 }
 
-/// Reads that a watcher makes in several looks at one thread and searches for others: a look takes one, a search a dozen,
-/// and there are at most seventeen looks from one search to the next.
+/// Reads that a watcher makes in several looks at a process of one thread: each takes a dozen or two.
 const SOME_LOOKS: u64 = 100;
 
 #[test]
@@ -1335,6 +1439,41 @@ fn a_running_process_is_watched_until_it_ends() {
             .map(|stream| stream["calls"].as_u64().unwrap())
             .sum();
         assert_eq!(calls, 5000, "{found:#}");
+    }
+}
+
+#[test]
+fn a_process_that_its_parent_does_not_wait_for_is_watched_until_it_ends() {
+    let mut started = vec![
+        (outpace(&["-p"]), Command::new("sleep")),
+        (outpace(&["--exact", "-p"]), Command::new("sleep")),
+    ];
+    if installed("setpriv") {
+        let mut tracer = scripted::without_privileges("trace");
+        tracer.args(["--exact", "-p"]);
+        let mut sleep = Command::new("setpriv");
+        sleep.args(["--bounding-set=-all", "--inh-caps=-all", "sleep"]);
+        started.push((tracer, sleep));
+    }
+    for (mut tracer, mut sleep) in started {
+        let mut child = sleep.arg("1000").spawn().unwrap();
+        let sleeps = || {
+            let name = std::fs::read_to_string(format!("/proc/{}/comm", child.id()));
+            name.unwrap() == "sleep\n"
+        };
+        wait_until("the program", sleeps);
+        let tracer = tracer.arg(child.id().to_string()).stderr(Stdio::null());
+        let mut tracer = tracer.spawn().unwrap();
+        wait_until("the tracer", || watches(tracer.id(), child.id()));
+        // It is a zombie until this process waits for it.
+        child.kill().unwrap();
+        let mut status = None;
+        wait_until("the tracer's end", || {
+            status = tracer.try_wait().unwrap();
+            status.is_some()
+        });
+        assert!(status.unwrap().success(), "{status:?}");
+        child.wait().unwrap();
     }
 }
 

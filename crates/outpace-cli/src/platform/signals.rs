@@ -86,7 +86,7 @@ pub(crate) fn make_file_limit_an_error() {
 }
 
 /// Lets a program start with the signals blocked that were blocked when this program was started, and with
-/// SIGPIPE and SIGXFSZ ignored if they were.
+/// SIGPIPE and SIGXFSZ ignored if they were. Until it starts, those that this program remembers end it.
 pub(crate) fn pass_on_to(command: &mut Command) {
     let before = *BEFORE.get_or_init(|| {
         let mut now = set_of(&[]);
@@ -97,6 +97,11 @@ pub(crate) fn pass_on_to(command: &mut Command) {
     let pipe_was_ignored = PIPE_WAS_IGNORED.load(Ordering::Relaxed);
     let file_limit_was_a_signal = FILE_LIMIT_IS_AN_ERROR.load(Ordering::Relaxed);
     let restore = move || {
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+            if !is_ignored(signal) {
+                set_default(signal);
+            }
+        }
         // SAFETY: the set is valid; all may be called between fork and exec.
         unsafe {
             libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());

@@ -9,6 +9,7 @@ mod watch;
 pub(super) mod watched;
 
 use crate::platform::clock;
+use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, Processor, Stat};
 use crate::trace::model::findings::Recording;
 use crate::trace::model::timeline::Timeline;
@@ -60,6 +61,9 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     } else {
         lightly(subject, options.timeline, &mut ready)?
     };
+    // It may have been killed before it began. One that was running already is no child of ours.
+    let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
+    run.ending = ending.filter(|_| process.is_none());
     let used = processor_time(process).since(before);
     (run.user_ns, run.system_ns) = (used.user_ns, used.system_ns);
     // Threads are held or wait for a processor at the same time, and after their end: both together take no more than the time in
@@ -121,7 +125,8 @@ fn lightly(
                 ready(root);
                 // A short program may end before we run again.
                 let began_ns = clock::now_ns();
-                gate.write_all(b"!")?;
+                // Should it be gone, that is seen next.
+                let _ = gate.write_all(b"!");
                 Ok((root, began_ns))
             })?;
             watch::watch(root, true, timeline, began_ns)?

@@ -94,7 +94,8 @@ impl Watcher {
             if self.launched && std::mem::take(&mut self.child_ended) {
                 ending = self.reap()?;
             }
-            let is_gone = !self.alive.contains_key(&self.root);
+            let root = self.alive.get(&self.root);
+            let is_gone = root.is_none_or(|root| root.stat.is_over());
             let over = [is_gone, ending.is_some()][usize::from(self.launched)];
             if over || interrupts::end_watching(self.root, self.launched) {
                 break;
@@ -138,7 +139,7 @@ impl Watcher {
         (run, self.ended)
     }
 
-    /// How long the tree was ready to run without a processor: the first thread of the root and those that wrote, or
+    /// How long the tree was ready to run without a processor, or stopped: the first thread of the root and those that wrote, or
     /// a process that the root waited for. And how long other threads ran beside those.
     fn delayed_and_beside_ns(&self) -> (u64, u64) {
         let (mut longest_ns, mut beside_ns) = (0, 0);
@@ -147,10 +148,10 @@ impl Watcher {
             let own = watched.threads.sum(waited_for).processor;
             beside_ns += watched.threads.all().processor.since(own).total_ns;
             // Threads that are ready at the same time have waited as long as the one that waited longest.
-            let delay =
-                |id, own: &Reading| own.processor.delayed_ns * u64::from(waited_for(id, own));
-            let delayed_ns = watched.threads.most(delay) + watched.stopped_ns;
-            longest_ns = longest_ns.max(delayed_ns);
+            let delay = |id, own: &Reading| {
+                (own.processor.delayed_ns + watched.stopped_ns) * u64::from(waited_for(id, own))
+            };
+            longest_ns = longest_ns.max(watched.threads.most(delay));
         }
         (longest_ns, beside_ns)
     }

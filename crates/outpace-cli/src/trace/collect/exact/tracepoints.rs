@@ -7,7 +7,7 @@ use super::tails::Tails;
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::interrupts;
-use crate::platform::procfs;
+use crate::platform::procfs::{self, Stat};
 use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::sys;
 use crate::trace::model::findings::{Mode, Recording};
@@ -359,22 +359,24 @@ fn watch(
     let launched = gate.is_some();
     let began_ns = clock::now_ns();
     let mut delay = Delay::of(root);
-    gate.map_or(Ok(()), |mut gate| gate.write_all(b"!"))?;
+    // Should the program be gone, that is seen next.
+    let _ = gate.map(|mut gate| gate.write_all(b"!"));
     let mut reader = Reader {
         root,
         ..Reader::default()
     };
     let mut ending = None;
-    // A program that could not be started is gone without an ending.
-    while ending.is_none() && procfs::name(root).is_some() {
+    loop {
         rings.wait(program.as_ref());
         delay.look();
+        // Another's child may stay a zombie.
+        let is_over = Stat::of(root).is_none_or(Stat::is_over);
+        reader.drain(&mut rings, ledger, clock::now_ns());
         if launched && reader.started {
-            // Before that, the thread that starts the program waits for it.
+            // One that could not be started is reaped by the thread that has tried to.
             ending = Ending::reap(root)?;
         }
-        reader.drain(&mut rings, ledger, clock::now_ns());
-        if interrupts::end_watching(root, launched) {
+        if is_over || ending.is_some() || interrupts::end_watching(root, launched) {
             break;
         }
     }
@@ -388,7 +390,8 @@ fn watch(
     }
     let points = rings.points;
     aside(rings);
-    let call_ns = call_ns(points)?;
+    // Where that is unknown, it may be all of a call's time.
+    let call_ns = call_ns(points).unwrap_or(f64::INFINITY);
     let overhead_ns = (reader.calls as f64 * call_ns) as u64;
     Ok(Recording {
         ending,
