@@ -386,11 +386,11 @@ impl Drop for Feed {
 
 #[cfg(all(test, target_os = "linux", not(outpace_portable)))]
 mod tests {
-    use std::io::{Read, Write};
+    use std::io::Read;
 
     use super::*;
     use crate::model::{Capabilities, Style};
-    use crate::present::output::tests::terminal;
+    use crate::present::output::tests::{fill, terminal};
     use crate::render::SHOW_CURSOR;
 
     #[test]
@@ -405,8 +405,7 @@ mod tests {
         };
         show("#");
         assert!(feed.wait(None).unwrap());
-        let mut filling = sys::reopen_nonblocking(&terminal).unwrap();
-        while filling.write(&[b'x'; 1024]).is_ok() {}
+        fill(&terminal);
         // The thread waits for the terminal.
         show("%");
         while feed.shared.state().live.is_some() {
@@ -424,7 +423,7 @@ mod tests {
             String::from_utf8_lossy(&all).into_owned()
         });
         assert!(feed.wait(None).unwrap());
-        drop((feed, terminal, filling));
+        drop((feed, terminal));
         let all = reading.join().unwrap();
         let (_, after) = all.rsplit_once(SHOW_CURSOR).unwrap();
         assert!(after.contains('%'), "{after:?}");

@@ -384,7 +384,7 @@ mod tests {
     use std::sync::{Mutex, mpsc};
 
     use super::*;
-    use crate::present::output::tests::terminal;
+    use crate::present::output::tests::{fill, terminal};
 
     /// There is one standard output for all tests of the process.
     static ALONE: Mutex<()> = Mutex::new(());
@@ -404,15 +404,7 @@ mod tests {
     fn a_frame_waits_for_a_program_whose_text_waits_for_the_terminal() {
         let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut emulator, terminal) = terminal();
-        let mut filling = sys::reopen_nonblocking(&terminal).unwrap();
-        let mut full = 0;
-        // Bytes may still be on their way to the other end, and leave room behind.
-        let moment = Some(Duration::from_millis(300));
-        while sys::wait_writable(&terminal, moment).unwrap() {
-            while let Ok(written) = filling.write(&[b'x'; 1024]) {
-                full += written;
-            }
-        }
+        let full = fill(&terminal);
         let gate = late_gate();
         let reads = AtomicBool::new(false);
         std::thread::scope(|scope| {

@@ -128,4 +128,15 @@ pub(super) mod tests {
         let program = File::options().write(true).open(name.to_str().unwrap());
         (emulator.into(), program.unwrap().into())
     }
+
+    /// Writes until the terminal takes no more, and says how many bytes it has taken. The kernel passes them on with a delay, and then has
+    /// room for more.
+    pub(in crate::present) fn fill(terminal: &sys::Terminal) -> usize {
+        let mut filling = sys::reopen_nonblocking(terminal).unwrap();
+        let mut full = 0;
+        while sys::wait_writable(&filling, Some(Duration::from_millis(200))).unwrap() {
+            full += filling.write(&[b'x'; 1024]).unwrap_or(0);
+        }
+        full
+    }
 }
