@@ -95,8 +95,8 @@ const outpace_stream *outpace_stderr(void);
 void outpace_init(void);
 
 /* Drains before SIGABRT (abort, assert, an uncaught exception of C++), SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP and SIGSYS end the
- * process: without it, what was printed last is lost. Not part of outpace_init, since a program that has corrupted its memory may then print
- * corrupted output. An error number if the system refuses a handler. */
+ * process: without it, what was printed last is lost. Not part of outpace_init, since a program that has corrupted its memory may
+ * then print corrupted output. An error number if the system refuses a handler. */
 int outpace_fatal_faults(void);
 
 /* Any descriptor as a stream. It belongs to the stream from then on, unless there is an error. `buffering` may be NULL:

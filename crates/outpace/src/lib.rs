@@ -51,9 +51,10 @@
 //! | `Prompt` | the caller when it is full; a helper thread `max_delay` (4 ms, in a regular file 100 ms) after the oldest byte |
 //! | `Background` | a helper thread only; the caller waits only while the queue is full |
 //!
-//! Standard output is `Prompt`, in a regular file with a `max_delay` of 100 ms; it is `Line` where a write is
-//! a message or a command: datagram sockets, devices, files of `/proc` and `/sys`. Standard error is `Unbuffered`. A
-//! *message* is what one `write!`, `write_all` or chain of typed calls adds. Messages of different threads are never interleaved, and those of one thread stay in order.
+//! Standard output is `Prompt`, in a regular file with a `max_delay` of 100 ms; it is `Line` where a write is a message or
+//! a command: datagram sockets, devices, files of `/proc` and `/sys`. Standard error is `Unbuffered`. A *message* is what
+//! one `write!`, `write_all` or chain of typed calls adds. Messages of different threads are never interleaved, and those
+//! of one thread stay in order.
 //!
 //! # `Prompt`
 //!
@@ -165,8 +166,8 @@
 //! quietly. A `fork` first writes everything that was printed before it, and waits for the reader as std's `print!`
 //! would have (for a stalled reader, [`exit_timeout`](Stdout::exit_timeout) at most). So no output is lost if the
 //! parent then calls `_exit`, as in `daemon(3)`, and none is doubled. The parent writes the rest after that time.
-//! `_Fork`, raw `clone` and printing from signal handlers are not supported. A print takes up to 5 KiB of stack, without optimisation 8 KiB, where
-//! std's takes half a KiB: coroutines need so much. If a global allocator prints while it is
+//! `_Fork`, raw `clone` and printing from signal handlers are not supported. A print takes up to 5 KiB of stack, without
+//! optimisation 8 KiB, where std's takes half a KiB: coroutines need so much. If a global allocator prints while it is
 //! called by a stream's own work, that message is written at once, past pending ones. With [`init()`], panics and
 //! signals lose no output, either. [`endings`] lists what arrives, however the process ends.
 //!

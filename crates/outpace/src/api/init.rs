@@ -75,8 +75,8 @@ pub fn panic_hook() {
 }
 
 /// Makes SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU and SIGXFSZ drain every stream before they end
-/// the process, as they would have ended it. Signals that the program handles or ignores stay unchanged. If the program installs a handler later, the signal is
-/// the program's, also where its handler calls the one that it has replaced.
+/// the process, as they would have ended it. Signals that the program handles or ignores stay unchanged. If the program
+/// installs a handler later, the signal is the program's, also where its handler calls the one that it has replaced.
 ///
 /// The handler only wakes a thread, which drains for as long as the readers take bytes at least every 200 ms; a second
 /// signal ends the process at once. Process 1, which the system does not end by a signal, exits with 128 + the signal's
