@@ -30,7 +30,7 @@ pub(crate) struct Points {
     exit: u64,
 }
 
-/// The largest ring, and the least, which the limit on locked memory always allows.
+/// The largest ring, and the least: the limit on locked memory may be lower than the first.
 const LARGEST_RING: usize = 16 << 20;
 const LEAST_RING: usize = 128 << 10;
 /// How long records may lie in a ring that is not filling.
