@@ -59,6 +59,11 @@ pub(crate) fn continue_if_stopped(process: i32) -> bool {
     is_stopped
 }
 
+/// Whether a process is not known to run.
+pub(crate) fn may_be_stopped(process: i32) -> bool {
+    status_of(process).is_none_or(|status| Look::at(status.as_fd()).state != State::Running)
+}
+
 /// The life of the waker.
 fn watch(parent: i32, status: BorrowedFd<'_>, child: BorrowedFd<'_>, first: &Look) -> ! {
     // What stops the group must not stop this process.

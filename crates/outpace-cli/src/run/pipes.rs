@@ -11,7 +11,7 @@ use super::tee::Tee;
 use super::{Run, When, are_same, check_descriptors, monitor, no_shim, staying, variables};
 use crate::platform::ending::{Change, Ending};
 use crate::platform::signals::{self, Signals};
-use crate::platform::waker::Waker;
+use crate::platform::waker::{self, Waker};
 use crate::user::failure::{Failure, Outcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
@@ -194,7 +194,8 @@ fn supervise(
             continue;
         }
         // Last: the program has the signals that came meanwhile before it goes on, and is not stopped after a SIGCONT.
-        let was_continued = std::mem::take(&mut is_continued);
+        // Looked at before: of a program that was continued right after it had been stopped, wait(2) may tell nothing for a while.
+        let is_waiting = std::mem::take(&mut is_continued) && waker::may_be_stopped(program);
         match Change::reap(program)? {
             Some(Change::Ended(ending)) => return Ok(ending),
             Some(Change::Stopped(signal)) => {
@@ -203,7 +204,7 @@ fn supervise(
             }
             Some(Change::Continued) => {}
             // In the same stop still.
-            None if was_continued => signals::continue_job(program),
+            None if is_waiting => signals::continue_job(program),
             None => {}
         }
     }
