@@ -497,7 +497,8 @@ static void crowd(char *path, char *other) {
 static struct {
     int file;
     char *page, text[32];
-    volatile int is_held, is_started, is_over;
+    /* Only the main thread clears the second and the third: a thread that looked for the moment in between could sleep through it. */
+    volatile int was_held, is_held, is_started, is_over;
 } held;
 
 static void bring_back(void) {
@@ -507,7 +508,7 @@ static void bring_back(void) {
 
 static void holds_up(int signal) {
     bring_back();
-    held.is_held = 1;
+    held.was_held = held.is_held = 1;
     while (!held.is_started) {
         usleep(100);
     }
@@ -518,8 +519,8 @@ static void holds_up(int signal) {
 static void *held_thread(void *path) {
     volatile long *count = shared(path);
     for (int round = 0; round < 10; round++) {
-        held.is_held = held.is_started = 0;
-        while (!held.is_held) {
+        held.was_held = 0;
+        while (!held.was_held) {
             /* Again, until the ring is open. */
             for (int i = 0; i < 100; i++) {
                 snprintf(held.text, sizeof held.text, "n %ld\n", *count);
@@ -553,7 +554,7 @@ static void held_up(char *path, char *other) {
     signal(SIGBUS, holds_up);
     pthread_create(&thread, NULL, held_thread, path);
     while (!held.is_over) {
-        if (held.is_held && !held.is_started) {
+        if (held.is_held) {
             snprintf(expected, sizeof expected, "%ld", *count + 1);
             pid_t child = start((char *[]){other, "follows", path, expected, NULL});
             held.is_started = 1;
@@ -562,10 +563,7 @@ static void held_up(char *path, char *other) {
             while (held.is_held == 1) {
                 usleep(100);
             }
-            held.is_started = 0;
-            while (held.is_held && !held.is_over) {
-                usleep(100);
-            }
+            held.is_held = held.is_started = 0;
         }
         usleep(100);
     }
