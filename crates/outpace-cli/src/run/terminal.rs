@@ -68,11 +68,10 @@ impl Settings {
         literal
     }
 
-    /// The same, but each key can be read at once, and none is echoed: an end of input (Ctrl-D), which is not echoed otherwise, is an
-    /// ordinary key here.
+    /// The same, but each key can be read at once. Keys are echoed, as before it: it cannot be told which ones are typed now.
     fn without_lines(&self) -> Self {
         let mut settings = self.clone();
-        settings.0.c_lflag &= !(libc::ICANON | libc::ECHO | libc::ECHONL);
+        settings.0.c_lflag &= !libc::ICANON;
         settings.0.c_cc[libc::VMIN] = 1;
         settings.0.c_cc[libc::VTIME] = 0;
         settings
@@ -713,6 +712,24 @@ mod tests {
         // The program's own descriptor still blocks.
         let flags = rustix::fs::fcntl_getfl(&theirs).unwrap();
         assert!(!flags.contains(OFlags::NONBLOCK));
+    }
+
+    /// They are given to the program as seen, and it does not echo them again.
+    #[test]
+    fn a_key_that_comes_while_the_beginning_of_a_line_is_taken_is_echoed() {
+        let (ours, theirs) = crate::platform::pty::open().unwrap();
+        let before = Settings::of(&theirs).unwrap();
+        let read = |from: &OwnedFd| {
+            let mut read = Vec::new();
+            read_while_ready(from, |bytes| read.extend_from_slice(bytes));
+            read
+        };
+        rustix::io::write(&ours, b"begin").unwrap();
+        assert_eq!(read(&theirs), b"");
+        before.without_lines().apply(&theirs).unwrap();
+        rustix::io::write(&ours, b"ning\r").unwrap();
+        assert_eq!(read(&theirs), b"beginning\n");
+        assert_eq!(read(&ours), b"beginning\r\n");
     }
 
     /// At whichever step the process that sets them is killed.
