@@ -1092,7 +1092,7 @@ fn a_child_writes_after_what_it_knows_of_a_write_that_was_held_up() {
                 written += 1;
             }
         }
-        assert_eq!(children, 10);
+        assert_eq!(children, 5);
     }
 }
 

@@ -518,11 +518,11 @@ static void holds_up(int signal) {
 
 static void *held_thread(void *path) {
     volatile long *count = shared(path);
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0; round < 5; round++) {
         held.was_held = 0;
         while (!held.was_held) {
             /* Again, until the ring is open. */
-            for (int i = 0; i < 100; i++) {
+            for (int i = 0; i < 5; i++) {
                 snprintf(held.text, sizeof held.text, "n %ld\n", *count);
                 bring_back();
                 write(1, held.page, strlen(held.text));
@@ -563,7 +563,9 @@ static void held_up(char *path, char *other) {
             while (held.is_held == 1) {
                 usleep(100);
             }
-            held.is_held = held.is_started = 0;
+            /* In this order: the other thread goes on by the second, and sets the first again. */
+            held.is_held = 0;
+            held.is_started = 0;
         }
         usleep(100);
     }
