@@ -642,6 +642,7 @@ fn interactive_programs_work() {
     let text = scratch("text");
     let file = text.to_str().unwrap();
     std::fs::write(&text, "the first line\n").unwrap();
+    let server = format!("outpace-run-{}", std::process::id());
     // What is typed, and what must appear after it; with `None` nothing is typed. Who edits lines is ready for keys
     // when it prompts, and not before: what comes earlier is edited by the kernel, in which Ctrl-D is no key.
     type Step = (Option<&'static str>, &'static str);
@@ -685,7 +686,7 @@ fn interactive_programs_work() {
             "tmux",
             &[
                 "-L",
-                "outpace-test",
+                &server,
                 "-f",
                 "/dev/null",
                 "new-session",

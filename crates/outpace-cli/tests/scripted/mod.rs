@@ -455,15 +455,18 @@ pub(crate) fn parent_of(process: i32) -> i32 {
     stat_field(process, 1).unwrap().parse().unwrap()
 }
 
-/// The process whose command line is these words and no more.
+/// The process whose command line is these words and no more; not one that such a process has forked, which may have a lower number.
 pub(crate) fn process_of(words: &[&str]) -> Option<i32> {
     let expected: Vec<u8> = words
         .iter()
         .flat_map(|word| [word.as_bytes(), b"\0"].concat())
         .collect();
     let processes = fs::read_dir("/proc").unwrap().flatten();
-    let mut numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    numbers.find(|process| {
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let is_it = |process: i32| {
         fs::read(format!("/proc/{process}/cmdline")).is_ok_and(|line| line == expected)
-    })
+    };
+    let parent = |process| stat_field(process, 1)?.parse().ok();
+    let mut found = numbers.filter(|process| is_it(*process));
+    found.find(|process| !parent(*process).is_some_and(is_it))
 }
