@@ -10,8 +10,8 @@ after clearing it, by a change of size there and back. All get the same keys (ap
 stand still, it counts the pixels in which this backend's screenshot differs from crossterm's, and in which crossterm's two differ. Then
 in how many each of both differs from the cleared screen, and in how many this backend's is neither crossterm's nor the cleared screen:
 where crossterm's picture keeps rests of earlier frames, each pixel has to be one of both. Screens that differ are awaited for a
-while, as one terminal may lag behind another. Terminals that are not installed are reported and skipped. The screenshots of screens
-that differ are kept. Exit status 1 if any screen has more pixels of the last kind than those in which crossterm's two differ.
+while, as one terminal may lag behind another, or blink in another phase: each phase of the cleared screen that was seen counts. Terminals that are not installed are reported and skipped. The
+screenshots of screens that differ are kept. Exit status 1 if any screen has more pixels of the last kind than those in which crossterm's two differ.
 
 With `--resize`, xdotool resizes the windows after each key, one to six times with pauses of 0 to 300 ms, all of them alike. foot, which
 fills its display, gets another size of its font. The seed names the sizes.
@@ -104,6 +104,8 @@ class Screen:
     def __init__(self, runs):
         """Taken until this backend's is crossterm's, or for a while."""
         start = time.monotonic()
+        # The pictures of the cleared screen: several, where it blinks.
+        self.cleared = []
         compared = {name: run for name, run in runs.items() if name != "alone"}
         while True:
             self.shots = shoot_all(compared)
@@ -118,16 +120,21 @@ class Screen:
                 compared = runs
                 continue
             self.ours_alone, self.theirs_alone = (self.between(name, "alone") for name in ("ours", "theirs"))
-            self.left = self.between("ours", "theirs", "again", "alone")
+            if self.shots["alone"] not in self.cleared:
+                self.cleared.append(self.shots["alone"])
+            self.left = self.neither(different)
             if self.left == 0 or time.monotonic() - start > PATIENCE:
                 return
 
-    def between(self, *names, count=different):
-        return count(*(self.shots[name] for name in names))
+    def between(self, *names):
+        return different(*(self.shots[name] for name in names))
+
+    def neither(self, count):
+        """What `count` finds in the pixels that are neither crossterm's nor, in any phase, the cleared screen's."""
+        return count(self.shots["ours"], self.shots["theirs"], self.shots["again"], *self.cleared)
 
     def where(self):
-        """The rectangle around the pixels that are neither."""
-        return self.between("ours", "theirs", "again", "alone", count=extent)
+        return self.neither(extent)
 
     def is_worse(self):
         return self.left > self.own

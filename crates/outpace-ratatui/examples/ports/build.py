@@ -116,6 +116,13 @@ def make_examples(source, entry, target):
     (target / "Cargo.toml").write_text(f"{manifest}[dependencies]\n{EXAMPLES_USE}{entry.get('uses', '')}\n")
 
 
+def replace(path, old, new):
+    text = path.read_text()
+    if text.count(old) != 1:
+        sys.exit(f"build.py: `{old}` is not once in {path}")
+    path.write_text(text.replace(old, new))
+
+
 def patch(program, file):
     command = ["patch", "--quiet", "--strip=1", "--fuzz=0", "--no-backup-if-mismatch", "--input", str(file)]
     if subprocess.run(command, cwd=program, check=False).returncode:
@@ -133,6 +140,8 @@ def prepare(name, entry, work):
             copy(source, program)
             without_tables(program / "Cargo.toml", "profile", "dev-dependencies", r"target[^\n]*dev-dependencies", "test", "bench",
                            "example", "lints")
+        for path, (old, new) in entry.get("steady", {}).items():
+            replace(program / path, old, new)
         upgrade = HERE / f"{name}-0.30.patch"
         if upgrade.exists():
             patch(program, upgrade)
