@@ -19,7 +19,7 @@ pub(crate) enum Limit {
     Calls,
     /// The reader: it takes the bytes more slowly than they are written.
     Reader,
-    /// The measured times are the tracer's own.
+    /// The measured times are the tracer's own, or what they allow is too wide for an answer.
     Unknown,
 }
 
@@ -56,7 +56,7 @@ const RUN_TO_RUN: f64 = 0.042;
 const CROWDED: f64 = 0.1;
 /// Threads that write less may wait for the others instead: for workers, compilers, collectors. A part of the others' time, most
 /// likely and at most.
-const BESIDE: (f64, f64) = (0.1, 0.25);
+const BESIDE: [f64; 2] = [0.1, 0.25];
 /// An interval with ends this near is shown as one figure; with ends this far apart only the upper end is shown.
 const SAME: f64 = 1.15;
 const NOTHING: f64 = 50.0;
@@ -78,8 +78,7 @@ impl Verdict {
         let chance_ns = chance_ns * f64::from(together.high > 0.0);
         // At worst, programs that run at the same time save together no more than the one that saves most.
         let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
-        let [hidden_ns, most_hidden_ns] =
-            [BESIDE.0, BESIDE.1].map(|part| part * run.beside_ns as f64);
+        let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
         let error = |error: f64, other: f64| error.hypot(chance_ns).hypot(other);
         let likely_ns = together.likely - hidden_ns;
         let blocks_save_ns = Interval {
@@ -105,9 +104,15 @@ impl Verdict {
         let [blocks, reader] = verdict.gains();
         let likely = [Limit::Calls, Limit::Reader][usize::from(reader > blocks)];
         let gain = blocks.max(reader);
-        verdict.limit = [Limit::Nothing, likely][usize::from(gain >= WORTH_IT)];
-        let larger = streams.iter().filter(|stream| stream.could_be_larger());
+        let larger = streams.iter().filter(|stream| stream.may_be_larger());
         let may_save: Interval = larger.map(estimate::saved_by_blocks).sum();
+        verdict.limit = match likely {
+            // Neither is said where it may be untrue.
+            _ if gain < WORTH_IT && may_save.high >= SMALL * now => Limit::Unknown,
+            _ if gain < WORTH_IT => Limit::Nothing,
+            Limit::Calls if blocks_save_ns.low <= 0.0 => Limit::Unknown,
+            _ => likely,
+        };
         // Both sides of the edge have the same words: from run to run a program may be on either.
         let most = streams.iter().max_by_key(|stream| stream.writing_ns());
         let named = match gain {
@@ -134,12 +139,10 @@ impl Verdict {
                 "seeing a write (--exact) takes about as long as the write, or longer. For times, run `outpace trace` without \
                  --exact",
             ),
-            Some(worst) if worst.hardly_writes() && run.mode == Mode::Sampled => {
-                verdict.give_up(
-                    "most of the sampled write calls failed; --exact counts failed and successful ones",
-                );
-            }
-            Some(_) if verdict.limit == Limit::Calls && most_hidden_ns >= together.likely => {
+            Some(worst) if worst.hardly_writes() && run.mode == Mode::Sampled => verdict.give_up(
+                "most of the sampled write calls failed; --exact counts failed and successful ones",
+            ),
+            Some(_) if gain >= WORTH_IT && likely == Limit::Calls && most_hidden_ns >= together.likely => {
                 let beside = duration(run.beside_ns as f64);
                 verdict.give_up(format!(
                     "{}, but threads that do not write run beside it for {beside}, and may take up what larger writes save",
@@ -526,6 +529,45 @@ mod tests {
             verdict.sentences[2].contains("would save up to"),
             "{verdict:?}"
         );
+    }
+
+    #[test]
+    fn neither_limit_is_named_where_it_may_be_untrue() {
+        let of = |in_kernel_ns: [f64; 3], buffering, size| {
+            let wide = Stream {
+                in_kernel_ns: Interval::of(in_kernel_ns.map(|ms| ms * MS as f64)),
+                buffering,
+                bytes: size * 1_000,
+                ..stream(1_000, 0, 0)
+            };
+            let verdict = verdict(SAMPLED, 100 * MS, vec![wide]);
+            (verdict.limit, verdict.sentences[0].clone())
+        };
+        for (in_kernel_ns, limit) in [
+            ([0.0, 4.0, 15.0], Limit::Nothing),
+            ([0.0, 4.0, 40.0], Limit::Unknown),
+            ([-10.0, 15.0, 20.0], Limit::Unknown),
+            ([12.0, 15.0, 20.0], Limit::Calls),
+        ] {
+            let (found, text) = of(in_kernel_ns, Buffering::Line, 12);
+            assert_eq!(found, limit, "{in_kernel_ns:?}: {text}");
+        }
+        for (size, limit, text) in [
+            (
+                4096,
+                Limit::Unknown,
+                "Output may be a small part of the time: ",
+            ),
+            (
+                8192,
+                Limit::Nothing,
+                "Output is not the problem: writing took 18 %",
+            ),
+        ] {
+            let block = Buffering::Block { capacity: size };
+            let (found, said) = of([16.0, 18.0, 30.0], block, size);
+            assert!(found == limit && said.starts_with(text), "{said}");
+        }
     }
 
     #[test]

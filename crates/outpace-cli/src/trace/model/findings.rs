@@ -124,6 +124,11 @@ impl Stream {
         }
     }
 
+    /// Whether it could be, or is written in blocks as small as that, of which larger ones may save something.
+    pub(crate) fn may_be_larger(&self) -> bool {
+        self.could_be_larger() || (!self.is_unplaced() && self.mean_size() <= LEAST_BUFFER)
+    }
+
     /// Whether it may be made of many messages: the runtime of Node.js joins those that a full pipe does not take.
     pub(crate) fn may_be_joined(&self) -> bool {
         let joins = self.language == Language::NODE
