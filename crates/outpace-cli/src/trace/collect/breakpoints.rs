@@ -41,6 +41,8 @@ pub(super) struct Breakpoints {
     entry: u64,
     number: Option<i64>,
     ring: Sampler,
+    /// How many of these were seen, of whatever call.
+    entries: u16,
     /// Where they return to, and how many more returns each shows.
     exits: Vec<(u64, Counter, u16)>,
 }
@@ -73,6 +75,7 @@ impl Breakpoints {
             entry,
             number,
             ring: event(thread.1, entry)?.sampled(RING)?,
+            entries: 0,
             exits: Vec::new(),
         };
         if let CallSite::Before(address) = place {
@@ -90,6 +93,11 @@ impl Breakpoints {
         Ok(())
     }
 
+    /// Whether all writes at this place were seen so far.
+    pub(super) fn shows_all(&self) -> bool {
+        self.entries < PASSAGES
+    }
+
     /// The writes begun since the last time. The last byte of the newest one is known if the thread is still in the call.
     pub(super) fn begun(&mut self) -> io::Result<Vec<Call>> {
         let (mut begun, mut inside, mut new_exit) = (Vec::new(), None, None);
@@ -100,6 +108,7 @@ impl Breakpoints {
             let [_, number, c, b, a, at, e, f, d, _, stack, ..] = words[..] else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
+            self.entries += u16::from(at == self.entry);
             inside = (at == self.entry).then(|| {
                 let number = self.number.unwrap_or(number as i64);
                 (number, [a, b, c, d, e, f])

@@ -4,6 +4,7 @@
 use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
+use crate::trace::kernel::sys;
 use perf_event::events::Software;
 use perf_event::{Builder, Sampler};
 use std::collections::BTreeMap;
@@ -14,20 +15,23 @@ use std::io;
 const MOST_THREADS: usize = 64;
 
 /// Which part of its processor time a thread is in its program is sampled this often, where the kernel permits it (perf_event_open(2),
-/// without privileges where `perf_event_paranoid` is 2 or less).
+/// without privileges where `perf_event_paranoid` is 2 or less). A sample takes 5 µs in a virtual machine.
 const SAMPLE_NS: u64 = 1_000_000;
-/// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine. Where turns are shorter than
-/// this, its clock ticks tell enough.
-const SHORT_TURN_NS: u64 = 50_000;
-/// After so much time they are told from the stops of a look.
-const ENOUGH_TURNS_NS: u64 = 10_000_000;
+/// More often in the first time with writes: short programs have little of it. And not at all after so much of it: clock ticks tell enough.
+const FINE_NS: u64 = 250_000;
+const FINE_FOR_NS: u64 = 40_000_000;
+const SAMPLED_FOR_NS: u64 = 400_000_000;
+/// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine: where turns are short, samples end before that.
+const MOST_TURNS: u64 = 10_000;
 /// Has room for the samples between two searches, and more.
 const RING: usize = 16 << 10;
 
 /// Samples of the processor time of a thread: a record of 8 bytes for each that finds it in its program, none for those in the kernel.
 struct Samples {
     ring: Sampler,
-    in_program: u64,
+    each_ns: u64,
+    /// Those found in the program, times the time between two.
+    in_program_ns: u64,
     /// The thread's time before these.
     before_ns: u64,
 }
@@ -40,18 +44,30 @@ impl Samples {
         ring.as_counter_mut().enable()?;
         Ok(Self {
             ring,
-            in_program: 0,
+            each_ns: SAMPLE_NS,
+            in_program_ns: 0,
             before_ns,
         })
     }
 
+    fn each(&mut self, each_ns: u64) {
+        if each_ns != self.each_ns && sys::set_period(self.ring.as_counter(), each_ns).is_ok() {
+            self.take();
+            self.each_ns = each_ns;
+        }
+    }
+
+    fn take(&mut self) {
+        while self.ring.next_record().is_some() {
+            self.in_program_ns += self.each_ns;
+        }
+    }
+
     /// The thread's time to this moment, or to its end, with the sampled parts, and `rest`.
     fn processor(&mut self, rest: Processor) -> io::Result<Processor> {
-        while self.ring.next_record().is_some() {
-            self.in_program += 1;
-        }
+        self.take();
         let sampled_ns = self.ring.as_counter_mut().read()?;
-        let user_ns = sampled_ns.min(self.in_program * SAMPLE_NS);
+        let user_ns = sampled_ns.min(self.in_program_ns);
         Ok(Processor {
             total_ns: self.before_ns + sampled_ns,
             user_ns,
@@ -152,14 +168,9 @@ impl Thread {
                 ..self.now
             };
         }
-        let processor = self.sampled.plus(ticks.since(self.ticks));
-        let own = processor.since(self.before.processor);
-        if own.total_ns >= ENOUGH_TURNS_NS && own.total_ns < own.turns * SHORT_TURN_NS {
-            (self.samples, self.is_sampled) = (None, false);
-        }
         Reading {
             io,
-            processor,
+            processor: self.sampled.plus(ticks.since(self.ticks)),
             is_last,
         }
     }
@@ -251,6 +262,18 @@ impl Threads {
         }
     }
 
+    /// Samples as often as it is worth it after so much time with writes.
+    pub(crate) fn sample_after(&mut self, written: Processor) {
+        let written_ns = written.user_ns + written.system_ns;
+        if written_ns >= SAMPLED_FOR_NS || written.turns >= MOST_TURNS {
+            return self.end_samples();
+        }
+        let each_ns = [FINE_NS, SAMPLE_NS][usize::from(written_ns >= FINE_FOR_NS)];
+        let samples = self.threads.values_mut();
+        let samples = samples.filter_map(|thread| thread.samples.as_mut());
+        samples.for_each(|samples| samples.each(each_ns));
+    }
+
     /// Samples no more: the kernel's clock ticks tell the rest.
     pub(crate) fn end_samples(&mut self) {
         let threads = self.threads.values_mut();
@@ -289,12 +312,22 @@ impl Threads {
         self.sum(|_, own| own.io.write_calls > 0)
     }
 
-    /// The time between two samples that say which part of their time those that have written are in the program.
-    pub(crate) fn tick_ns(&self) -> u64 {
+    /// Whether the parts of the time of all that have written are sampled.
+    pub(crate) fn are_sampled(&self) -> bool {
         let threads = self.threads.values();
         let mut writers = threads.filter(|thread| thread.own().io.write_calls > 0);
-        let is_sampled = writers.all(|thread| thread.is_sampled);
-        [procfs::TICK_NS, SAMPLE_NS][usize::from(is_sampled)]
+        writers.all(|thread| thread.is_sampled)
+    }
+
+    /// The mean time between two samples in so much time with writes.
+    pub(crate) fn between_samples_ns(&self, written_ns: u64) -> f64 {
+        let threads = self.threads.values();
+        let writers = threads.filter(|thread| thread.own().io.write_calls > 0);
+        let sampled_ns: u64 = writers.map(|thread| thread.sampled.total_ns).sum();
+        let part = |ns: u64| (ns as f64 / written_ns as f64).min(1.0);
+        let (fine, sampled) = (part(FINE_FOR_NS.min(sampled_ns)), part(sampled_ns));
+        let each = [FINE_NS, SAMPLE_NS, procfs::TICK_NS].map(|ns| ns as f64);
+        fine * each[0] + (sampled - fine) * each[1] + (1.0 - sampled) * each[2]
     }
 
     /// Whether the process has had one thread, as far as was seen.
@@ -346,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_of_short_turns_is_not_sampled_and_its_ticks_are_counted() {
+    fn a_thread_of_short_turns_is_sampled_and_more_often_at_first() {
         use std::io::{Read, Write};
         let ours = std::process::id() as i32;
         let (mut here, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -362,22 +395,39 @@ mod tests {
         let thread = told.recv().unwrap();
         let mut threads = Threads::default();
         threads.begin(ours, &[thread]);
-        let turn = |here: &mut std::os::unix::net::UnixStream| {
-            here.write_all(b"x").unwrap();
-            here.read_exact(&mut [0]).unwrap();
-        };
-        let own = |threads: &Threads| threads.all().processor;
-        while own(&threads).user_ns + own(&threads).system_ns < 100_000_000 {
-            (0..1000).for_each(|_| turn(&mut here));
+        let mut own = Processor::default();
+        threads.sample_after(own);
+        while own.user_ns + own.system_ns < FINE_FOR_NS {
+            for _ in 0..1000 {
+                here.write_all(b"x").unwrap();
+                here.read_exact(&mut [0]).unwrap();
+            }
             let readings = threads.read(ours, &[thread]);
             threads.take(readings);
+            own = threads.all().processor;
         }
-        assert!(threads.threads[&thread].samples.is_none());
-        let own = own(&threads);
+        if let Some(samples) = &threads.threads[&thread].samples {
+            assert_eq!(samples.each_ns, FINE_NS);
+            assert!(
+                own.system_ns > own.user_ns,
+                "it does nothing but call: {own:?}"
+            );
+        } else {
+            eprintln!("skipped: perf_event_open(2) is not permitted");
+        }
+        threads.sample_after(Processor::of(FINE_FOR_NS, 0));
+        let samples = &threads.threads[&thread].samples;
         assert!(
-            own.system_ns > own.user_ns,
-            "it does nothing but call: {own:?}"
+            samples
+                .as_ref()
+                .is_none_or(|samples| samples.each_ns == SAMPLE_NS)
         );
+        let many = Processor {
+            turns: MOST_TURNS,
+            ..Processor::default()
+        };
+        threads.sample_after(many);
+        assert!(threads.threads[&thread].samples.is_none());
         drop(here);
         other.join().unwrap();
     }

@@ -12,7 +12,7 @@ use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
 use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::memory;
 use crate::trace::model::language::Language;
-use crate::trace::model::tally::{Buffering, CallTally};
+use crate::trace::model::tally::{Buffering, CallTally, FEWEST};
 use crate::trace::model::target::{Kind, Target};
 use crate::trace::model::timeline::{CallSpan, Timeline};
 use std::collections::BTreeMap;
@@ -28,12 +28,12 @@ const PEEK_AGAIN: u64 = 50;
 const LISTEN_NS: u64 = 2_000_000;
 /// On a busy machine that takes longer, but no longer than this.
 const LONGEST_LISTEN_NS: u64 = 10_000_000;
-/// After so much of its processor time, clock ticks are as good as samples.
-const ENOUGH_SAMPLED_NS: u64 = 400_000_000;
 /// After this long without a write, the processor is left to the process.
 const SILENCE_NS: u64 = 20_000;
 /// Fewer large writes are not worth an exact look.
 const FEWEST_LARGE: u64 = 64;
+/// So many writes beside those that were heard are of the moments before and after.
+const UNHEARD: u64 = 4;
 /// Listening is over when this many writes were seen.
 const ENOUGH_HEARD: usize = 48;
 
@@ -96,6 +96,8 @@ pub(crate) struct Watched {
     others: (u64, u64),
     /// Its writes were listened to, at one place; and one of its streams was seen to lead to several places.
     is_listened_to: bool,
+    /// While it was, it also wrote elsewhere, or may have.
+    pub(crate) is_half_heard: bool,
     pub(crate) is_redirected: bool,
     /// Where it writes, as the last call shows in which a thread was found asleep.
     writes_at: Option<CallSite>,
@@ -181,8 +183,8 @@ impl Watched {
             self.start = (self.own().write_calls, writers);
         }
         let written = writers.since(self.start.1);
-        if written.user_ns + written.system_ns >= ENOUGH_SAMPLED_NS {
-            self.threads.end_samples();
+        if self.start.0 > 0 {
+            self.threads.sample_after(written);
         }
         if self.stat.has_ended {
             // Perhaps its first thread only.
@@ -251,11 +253,9 @@ impl Watched {
             let whole = self.reaped.unwrap_or(self.stat.processor);
             let rounded_ns = 2 * procfs::UNIT_NS * u64::from(self.reaped.is_none());
             let whole_ns = whole.since(self.stat_before.processor).total_ns + rounded_ns;
-            (
-                0,
-                whole_ns.saturating_sub(self.threads.all().processor.total_ns),
-            )
-        } else if self.threads.tick_ns() < procfs::TICK_NS {
+            let read_ns = self.threads.all().processor.total_ns;
+            (0, whole_ns.saturating_sub(read_ns))
+        } else if self.threads.are_sampled() {
             // Samples go on to a thread's end.
             (calls.saturating_sub(self.last_moments.write_calls), 0)
         } else if self.stat.has_ended && self.threads.is_one() {
@@ -444,6 +444,8 @@ impl Watched {
         if self.is_foreign {
             return;
         }
+        // Until it is known that no writes went by unheard.
+        self.is_half_heard |= !self.is_listened_to;
         self.is_listened_to = true;
         let before = self.threads.get_mut(thread).and_then(Thread::processor);
         if self.writes_at.is_none() {
@@ -451,12 +453,14 @@ impl Watched {
         }
         let (began_ns, spent_ns) = (clock::now_ns(), clock::thread_ns());
         let (mut breakpoints, mut ends, mut heard, mut heard_ns) = (None, 0, 0, began_ns);
+        let mut finished_before = 0;
         while heard < ENOUGH_HEARD
             && clock::now_ns() - began_ns < LONGEST_LISTEN_NS / part
             && clock::thread_ns() - spent_ns < LISTEN_NS / part
         {
             if let (None, Some(place)) = (&breakpoints, self.writes_at) {
                 breakpoints = Some(Breakpoints::at(place, (self.process, thread)));
+                finished_before = self.finished_writes(thread);
             }
             if let Some(Ok(breakpoints)) = &mut breakpoints {
                 let Ok(writes) = breakpoints.begun() else {
@@ -482,6 +486,15 @@ impl Watched {
                 seen.looks += u64::from(is_new && !write.kind.is_sync());
             }
         }
+        let finished = self.finished_writes(thread).saturating_sub(finished_before);
+        if let Some(Ok(breakpoints)) = &mut breakpoints
+            && let Ok(writes) = breakpoints.begun()
+            && breakpoints.shows_all()
+            && heard as u64 >= FEWEST
+        {
+            let heard = (heard + writes.len()) as u64;
+            self.is_half_heard = finished > heard + heard / 4 + UNHEARD;
+        }
         let is_slowed = breakpoints.is_some_and(|breakpoints| breakpoints.is_ok());
         if ends >= FEWEST_PEEKED {
             self.peeks += 1;
@@ -489,6 +502,11 @@ impl Watched {
         }
         let thread = self.threads.get_mut(thread).filter(|_| is_slowed);
         self.peeking_ns += thread.map_or(0, |thread| thread.slow_since(before));
+    }
+
+    fn finished_writes(&mut self, thread: i32) -> u64 {
+        let thread = self.threads.get_mut(thread);
+        thread.map_or(0, |thread| thread.finished_writes())
     }
 
     /// Takes successive writes of a thread into account, and says of how many the end is known.

@@ -63,8 +63,7 @@ impl Cost {
     }
 }
 
-/// The kernel's clock tick, by which it splits processor time, and the unit in which it tells the parts.
-const TICK_NS: f64 = procfs::TICK_NS as f64;
+/// The unit in which the kernel tells the parts of processor time.
 const UNIT_NS: f64 = procfs::UNIT_NS as f64;
 /// Other work of the kernel, at least, most likely and at most: a call that reads, a byte that it reads, and a page that is touched for
 /// the first time.
@@ -86,14 +85,15 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     let since_ns = processor.since(start).total_ns as f64 * calls / (calls - unseen as f64);
     let read_ns = since_ns.min(processor.total_ns as f64);
     let total = total(read_ns, process.unread(), io.write_calls);
-    let tick_ns = process.threads.tick_ns() as f64;
     // The kernel tells its own parts in coarse units only.
     let start_ns = processor.total_ns as f64 - read_ns;
     let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0;
-    let coarse_ns = coarse_ns * f64::from(tick_ns == TICK_NS);
+    let coarse_ns = coarse_ns * f64::from(!process.threads.are_sampled());
     let written = processor.since(start);
+    let written_ns = written.user_ns + written.system_ns;
+    let tick_ns = process.threads.between_samples_ns(written_ns);
     // Adds one tick to each: few ticks prove little.
-    let ticks = (written.user_ns + written.system_ns) as f64 / tick_ns + 2.0;
+    let ticks = written_ns as f64 / tick_ns + 2.0;
     let part = (written.user_ns as f64 / tick_ns + 1.0) / ticks;
     // One standard deviation is allowed for chance.
     let error = (part * (1.0 - part) / ticks).sqrt().hypot(SYSTEMATIC);

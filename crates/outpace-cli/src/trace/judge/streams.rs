@@ -166,7 +166,8 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let written = seen().filter(|(_, seen)| weight(seen) > 0);
     let most = written.max_by_key(|(_, seen)| weight(seen));
     // Between looks it may have written elsewhere, and where no write sleeps.
-    let is_open = process.is_redirected || (process.writes_elsewhere && !is_peeked);
+    let is_open = process.is_redirected
+        || (process.writes_elsewhere && (!is_peeked || process.is_half_heard));
     if let Some((&descriptor, most)) = most
         && all >= ENOUGH
         && weight(most) * 10 >= all * 9

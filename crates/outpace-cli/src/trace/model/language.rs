@@ -48,16 +48,14 @@ impl Language {
     /// Its name in reports and in JSON.
     pub(crate) fn name(self) -> &'static str {
         let known = self.0.split([',', ' ']).next();
-        known
-            .filter(|name| !name.is_empty())
-            .unwrap_or(Self::UNRECOGNISED.0)
+        let known = known.filter(|name| !name.is_empty());
+        known.unwrap_or(Self::UNRECOGNISED.0)
     }
 
     /// The text of a column in its row.
     fn column(self, column: usize) -> &'static str {
-        rows()
-            .find(|row| row[0] == self.0)
-            .map_or("", |row| row[column])
+        let row = rows().find(|row| row[0] == self.0);
+        row.map_or("", |row| row[column])
     }
 
     /// Recognises an interpreter by its file name, and a compiled program by what its compiler left in it.
@@ -112,9 +110,8 @@ impl Language {
         let file = object::File::parse(&cache).ok()?;
         let contents = |section: &str| {
             let section = file.section_by_name(section);
-            section
-                .and_then(|section| section.data().ok())
-                .unwrap_or_default()
+            let data = section.and_then(|section| section.data().ok());
+            data.unwrap_or_default()
         };
         let is_marked = |row: &[&str; 6]| {
             let mut marks = row[2].split("; ").filter_map(|mark| mark.split_once(' '));
@@ -178,21 +175,17 @@ impl Language {
         // `stdbuf` cannot change explicit flushes.
         let is_flushed = self.name() == "C" && buffering == Buffering::Unbuffered;
         let mut remedies = self.column(5).split("||").map(str::trim);
-        let remedy = if kind == Kind::Terminal && !is_flushed {
-            remedies.last()
-        } else {
-            remedies.next()
+        let remedy = match kind {
+            Kind::Terminal if !is_flushed => remedies.last(),
+            _ => remedies.next(),
         };
         let mut remedy = remedy.filter(|remedy| !remedy.is_empty())?;
         if let Buffering::Block { .. } = buffering {
             // Its buffer has been asked for already.
             remedy = remedy.rsplit("; or ").next()?;
         }
-        Some(if remedy.starts_with('`') {
-            remedy.to_owned()
-        } else {
-            format!("{}: {remedy}", self.name())
-        })
+        let begin = [self.name(), ": "].concat();
+        Some([begin, String::new()][usize::from(remedy.starts_with('`'))].clone() + remedy)
     }
 }
 
@@ -246,11 +239,8 @@ fn runs_no_java(process: i32, arguments: &[String]) -> bool {
     let mut texts = arguments.join(" ").to_ascii_lowercase().into_bytes();
     let files = arguments.iter().flat_map(|word| word.split(':'));
     let archives = files.filter(|file| file.ends_with(".jar"));
-    texts.extend(
-        archives
-            .filter_map(|archive| names_in(process, archive))
-            .flatten(),
-    );
+    let names = archives.filter_map(|archive| names_in(process, archive));
+    texts.extend(names.flatten());
     let mut others = "clojure groovy jruby jython kotlin scala".split(' ');
     others.any(|other| contains(&texts, other))
 }
@@ -280,13 +270,9 @@ fn is_script(path: &Path) -> bool {
     let mut start = [0; 2];
     let is_marked = |mut file: File| file.read_exact(&mut start).is_ok() && start == *b"#!";
     let has_interpreter = path.is_file() && File::open(path).is_ok_and(is_marked);
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    let is_known = |ending| {
-        ENDINGS
-            .split(' ')
-            .any(|known| known.eq_ignore_ascii_case(ending))
-    };
-    has_interpreter || ending.is_some_and(is_known)
+    let ending = path.extension().unwrap_or_default();
+    let mut known = ENDINGS.split(' ');
+    has_interpreter || known.any(|known| ending.eq_ignore_ascii_case(known))
 }
 
 fn contains(haystack: &[u8], needle: &str) -> bool {
