@@ -14,4 +14,4 @@ pub(crate) use cell::{FULL_BLOCK, LOWER_HALF, UPPER_HALF, first_difference, same
 pub(crate) use screen::freed_rows;
 pub use screen::{Cursor, Screen};
 pub use stats::Stats;
-pub(crate) use symbols::{has_only_marks, is_narrow, is_placeholder, trusted_width};
+pub(crate) use symbols::{has_only_marks, is_flag, is_narrow, is_placeholder, trusted_width};

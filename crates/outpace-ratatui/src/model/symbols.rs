@@ -100,6 +100,12 @@ pub(crate) fn is_placeholder(text: &str) -> bool {
     text.starts_with('\u{10eeee}') && has_only_marks(text)
 }
 
+/// Whether a symbol consists of regional indicators, of which two that meet are a flag.
+pub(crate) fn is_flag(text: &str) -> bool {
+    let is_half = |c| matches!(c, '\u{1f1e6}'..='\u{1f1ff}');
+    !text.is_empty() && text.chars().all(is_half)
+}
+
 /// The columns of a character on whose width terminals agree, 0 for all others. Terminals agree on most of the
 /// lower planes but for emoji and characters that have an emoji form. Ambiguous widths (lines, blocks) are narrow
 /// in every terminal that draws ratatui's borders.

@@ -4,7 +4,7 @@ use super::Renderer;
 use super::encode::At;
 use super::plan::Change;
 use crate::model::{
-    Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, first_difference, has_only_marks,
+    Attributes, Cell, Repeat, Screen, Style, UPPER_HALF, first_difference, has_only_marks, is_flag,
     is_narrow, is_placeholder, trusted_width,
 };
 
@@ -416,6 +416,11 @@ impl Renderer {
             Some(c) => c.encode_utf8(&mut utf8),
             None => symbols.text(cell).unwrap_or(" "),
         };
+        if is_flag(text)
+            && let Some(end) = self.draw_flags(wanted, x, y)
+        {
+            return end;
+        }
         self.reach(x, y);
         if columns == 1 && is_placeholder(text) && x + 1 < width {
             self.encoder.set_pen(cell.style());
@@ -460,6 +465,44 @@ impl Renderer {
             self.shown.row_mut(y)[x + columns..end].fill(Cell::UNKNOWN);
         }
         x + columns
+    }
+
+    /// Draws flags that follow one another, or halves of them. Whatever was printed since, foot joins such a symbol with the one left of it, and counts
+    /// halves from the last other symbol on. So all of them are printed, one after the other, once their cells are blank. `None`: it stands alone.
+    fn draw_flags(&mut self, wanted: &Screen, x: usize, y: u16) -> Option<usize> {
+        let target = wanted.row(y);
+        let is_part = |x: usize| target[x].is_continuation() || is_flag(&wanted.text(x as u16, y));
+        let mut start = x - (0..x).rev().take_while(|&x| is_part(x)).count();
+        while target[start].is_continuation() {
+            start += 1;
+        }
+        let end = (x..target.len()).find(|&x| !is_part(x));
+        let end = end.unwrap_or(target.len());
+        let heads = || (start..end).filter(|&x| !target[x].is_continuation());
+        if heads().count() < 2 || target[start..end].iter().any(|cell| cell.is_unknown()) {
+            return None;
+        }
+        self.reach(start, y);
+        for head in heads() {
+            let columns = columns_of(target, head);
+            self.encoder.set_pen(target[head].style());
+            self.encoder.text(&" ".repeat(columns));
+            self.encoder.advance(columns as u16);
+        }
+        // One that a terminal takes to be wider must not wrap.
+        self.encoder.text("\x1b[?7l");
+        for head in heads() {
+            self.encoder.move_to(head as u16, y);
+            let text = wanted.text(head as u16, y);
+            self.encoder
+                .print_uncertain(&text, target[head].style(), false);
+        }
+        self.encoder.text("\x1b[?7h");
+        self.mark_shown(wanted, start, y, end - start);
+        // As many as a half may have more.
+        let behind = end..(end + 2).min(target.len());
+        self.shown.row_mut(y)[behind].fill(Cell::UNKNOWN);
+        Some(end)
     }
 
     /// Brings the cursor to a column: by motion, or by printing the cells between again if that is
@@ -553,6 +596,27 @@ mod tests {
             !bytes.contains('\x08'),
             "there is a blank already: {bytes:?}"
         );
+    }
+
+    #[test]
+    fn flags_side_by_side_are_printed_one_after_the_other_with_no_blank_between() {
+        let mut renderer = Renderer::new(Capabilities::basic());
+        let mut screen = Screen::new(12, 1);
+        let flags = [(2, "🇩🇩", 2), (4, "🇪", 1), (5, "🇯🇵", 2)];
+        for (x, symbol, columns) in flags {
+            screen.put_symbol(x, 0, symbol, columns, Style::default());
+        }
+        renderer.render(&screen);
+        for (x, symbol, columns) in flags {
+            // Whichever is drawn, all are.
+            screen.put(x, 0, &"x".repeat(columns.into()), Style::default());
+            renderer.render(&screen);
+            screen.put_symbol(x, 0, symbol, columns, Style::default());
+            let bytes = String::from_utf8_lossy(renderer.render(&screen)).into_owned();
+            let order = flags.map(|(_, symbol, _)| bytes.find(symbol).expect(symbol));
+            assert!(order.is_sorted(), "{bytes:?}");
+            assert!(!bytes[order[0]..order[2]].contains(' '), "{bytes:?}");
+        }
     }
 
     #[test]
