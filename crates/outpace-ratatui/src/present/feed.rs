@@ -36,6 +36,8 @@ struct FeedState {
     others: bool,
     /// Show the live region again.
     again: bool,
+    /// The process is about to end or to stop by a signal: behind the farewell nothing is written.
+    is_leaving: bool,
     busy: bool,
     stop: bool,
     stopped: bool,
@@ -47,7 +49,12 @@ struct FeedState {
 
 impl FeedState {
     fn has_work(&self) -> bool {
-        self.live.is_some() || !self.additions.is_empty() || self.farewell || self.again
+        self.farewell || self.is_behind() && !self.is_leaving
+    }
+
+    /// Whether anything is to be shown.
+    fn is_behind(&self) -> bool {
+        self.live.is_some() || !self.additions.is_empty() || self.again
     }
 
     /// Whether there is work that is not to wait for the pace of frames.
@@ -75,12 +82,24 @@ impl Shared<FeedState> {
 
     /// Waits until everything is written, or the limit is over. Says whether it is.
     fn wait(&self, limit: Option<Duration>) -> io::Result<bool> {
+        self.wait_while(
+            |state| state.farewell || state.is_behind() || state.busy,
+            limit,
+        )
+    }
+
+    /// Waits as long as this holds, until the limit is over. Says whether that is in time.
+    fn wait_while(
+        &self,
+        holds: impl Fn(&FeedState) -> bool,
+        limit: Option<Duration>,
+    ) -> io::Result<bool> {
         let end = limit.map(|limit| Instant::now() + limit);
         let mut state = self.state();
         state.waiting += 1;
         self.changed.notify_all();
         let mut in_time = true;
-        while in_time && (state.has_work() || state.busy) && !state.stopped {
+        while in_time && holds(&state) && !state.stopped {
             let left = end.map(|end| end.saturating_duration_since(Instant::now()));
             in_time = left != Some(Duration::ZERO);
             if in_time {
@@ -263,21 +282,28 @@ fn on_terminals() -> MutexGuard<'static, Vec<Weak<Shared<FeedState>>>> {
 /// How long a process that is ended or stopped by a signal waits for its terminal.
 const LAST_LIMIT: Duration = Duration::from_millis(200);
 
-/// Takes the live regions away before the process ends or stops, and shows them again when it goes on.
+/// Takes the live regions away before the process ends or stops, and shows them again when it goes on. In between nothing is shown.
 fn react(ending: Ending) {
+    leave_or_return(ending, true);
+}
+
+fn leave_or_return(ending: Ending, by_signal: bool) {
     let feeds: Vec<Arc<Shared<FeedState>>> =
         on_terminals().iter().filter_map(Weak::upgrade).collect();
     for feed in &feeds {
         // If the terminal is gone, the transcript's owner gets the error.
-        let _ = feed.change(|state| match ending {
-            _ if state.suspended => {}
-            Ending::Continue => (state.others, state.again) = (true, true),
-            Ending::Stop | Ending::End => (state.farewell, state.again) = (true, false),
+        let _ = feed.change(|state| {
+            state.is_leaving = by_signal && ending != Ending::Continue;
+            match ending {
+                _ if state.suspended => {}
+                Ending::Continue => (state.others, state.again) = (true, true),
+                Ending::Stop | Ending::End => (state.farewell, state.again) = (true, false),
+            }
         });
     }
     if ending != Ending::Continue {
         for feed in &feeds {
-            let _ = feed.wait(Some(LAST_LIMIT));
+            let _ = feed.wait_while(|state| state.farewell || state.busy, Some(LAST_LIMIT));
         }
     }
 }
@@ -297,7 +323,7 @@ impl Feed {
         HOOK.call_once(|| {
             let previous = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {
-                react(Ending::Stop);
+                leave_or_return(Ending::Stop, false);
                 previous(info);
             }));
         });
@@ -393,8 +419,38 @@ mod tests {
     use crate::present::output::tests::{fill, terminal};
     use crate::render::SHOW_CURSOR;
 
+    /// A reaction is that of all transcripts.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    #[test]
+    fn behind_the_farewell_for_a_signal_nothing_is_written_before_the_process_goes_on() {
+        let _alone = ALONE.lock();
+        let (_emulator, terminal) = terminal();
+        let renderer = TranscriptRenderer::new(Reflow::default(), Capabilities::full());
+        let feed = Feed::start(renderer, Output::Terminal(terminal)).unwrap();
+        on_terminals().push(Arc::downgrade(&feed.shared));
+        let show = |symbol| {
+            let mut live = Screen::new(80, 1);
+            live.put_symbol(0, 0, symbol, 1, Style::default());
+            feed.show(live, 24).unwrap();
+        };
+        show("#");
+        assert!(feed.wait(None).unwrap());
+        react(Ending::Stop);
+        let written = feed.stats().bytes;
+        // The thread that the signal has interrupted goes on.
+        show("%");
+        feed.add([Addition::Line(Glyphs::default())]).unwrap();
+        assert!(!feed.wait(Some(Duration::from_millis(50))).unwrap());
+        assert_eq!(feed.stats().bytes, written);
+        react(Ending::Continue);
+        assert!(feed.wait(None).unwrap());
+        assert!(feed.stats().bytes > written);
+    }
+
     #[test]
     fn the_live_region_is_there_after_a_stop_that_a_stalled_terminal_was_not_told_of() {
+        let _alone = ALONE.lock();
         let (mut emulator, terminal) = terminal();
         let renderer = TranscriptRenderer::new(Reflow::default(), Capabilities::full());
         let feed = Feed::start(renderer, Output::Terminal(terminal.clone())).unwrap();
