@@ -54,7 +54,10 @@ impl Glyph {
     /// Whether it looks different from an empty cell.
     fn shows(&self) -> bool {
         let Style { bg, attributes, .. } = self.style;
-        self.text != " " || bg.is_explicit() || attributes.intersects(Attributes::VISIBLE_ON_BLANK)
+        // One at the end of a line joins nothing.
+        let is_joiner = self.text.chars().eq([ahead::JOINER]);
+        let is_styled = bg.is_explicit() || attributes.intersects(Attributes::VISIBLE_ON_BLANK);
+        !is_joiner && (self.text != " " || is_styled)
     }
 }
 
@@ -132,6 +135,8 @@ pub(crate) struct TranscriptRenderer {
     reflow: Reflow,
     /// The terminal is of that kind beyond doubt.
     is_sure: bool,
+    /// It is tmux 3.4 or later, which joins more symbols than those before, and makes some of them wider.
+    is_newer_tmux: bool,
     capabilities: Capabilities,
     /// Whether the terminal wraps lines (`DECAWM`), if that is known.
     wraps: Option<bool>,
@@ -173,6 +178,7 @@ impl TranscriptRenderer {
             encoder: Encoder::new(false),
             reflow,
             is_sure: true,
+            is_newer_tmux: false,
             capabilities,
             wraps: None,
             width: 0,
@@ -214,6 +220,10 @@ impl TranscriptRenderer {
         self.is_sure = is_sure;
     }
 
+    pub(crate) fn set_newer_tmux(&mut self, is_newer: bool) {
+        self.is_newer_tmux = is_newer;
+    }
+
     /// Takes the terminal to have had other output since the last farewell.
     pub(crate) fn expect_others(&mut self) {
         self.shares_row = true;
@@ -248,15 +258,15 @@ impl TranscriptRenderer {
         for addition in additions {
             match addition {
                 Addition::Line(glyphs) => {
-                    self.begin_line(&glyphs.each());
+                    self.begin_line(glyphs.each());
                     self.finish_line();
                     // Out of a single row it would leave into the scrollback, where it cannot be extended.
                     if rows > 1 {
                         self.move_to_anchor();
                     }
                 }
-                Addition::Open(glyphs) => self.begin_line(&glyphs.each()),
-                Addition::Extend(glyphs) => self.extend(&glyphs.each(), wanted.height()),
+                Addition::Open(glyphs) => self.begin_line(glyphs.each()),
+                Addition::Extend(glyphs) => self.extend(glyphs.each(), wanted.height()),
             }
         }
         let is_long = |last: &Last| last.is_open() && last.glyphs.len() > MOST_GLYPHS;
@@ -414,17 +424,17 @@ impl TranscriptRenderer {
         (self.rows / 2).saturating_sub(live).max(1)
     }
 
-    fn begin_line(&mut self, glyphs: &[Glyph]) {
+    fn begin_line(&mut self, glyphs: Vec<Glyph>) {
         self.finish_line();
         if self.reflow == Reflow::Ahead {
-            return self.print_line(glyphs);
+            return self.print_line(ahead::cells(&glyphs, false));
         }
         let mut last = Last {
             open: Some(0),
             rows: 1,
             ..Last::default()
         };
-        last.push(glyphs.to_vec(), self.width);
+        last.push(glyphs, self.width);
         self.last = Some(last);
     }
 
@@ -583,12 +593,17 @@ impl TranscriptRenderer {
         self.column = Column::Second;
     }
 
-    fn extend(&mut self, glyphs: &[Glyph], live: u16) {
+    fn extend(&mut self, mut glyphs: Vec<Glyph>, live: u16) {
         let Some(mut last) = self.last.take() else {
             return self.begin_line(glyphs);
         };
+        if self.reflow == Reflow::Ahead {
+            let before = last.held.last().or(last.glyphs.last());
+            let joined = before.is_some_and(|glyph| glyph.text.ends_with(ahead::JOINER));
+            glyphs = ahead::cells(&glyphs, joined);
+        }
         if !last.is_open() && !glyphs.iter().any(Glyph::shows) {
-            last.held.extend_from_slice(glyphs);
+            last.held.extend(glyphs);
             self.last = Some(last);
             return;
         }
@@ -605,7 +620,7 @@ impl TranscriptRenderer {
             if last.is_whole() && in_reach(rows) && rows <= self.most_open_rows(live) {
                 self.open_again(&mut last);
             } else if in_reach(1) {
-                self.print_behind(&mut last, glyphs);
+                self.print_behind(&mut last, &glyphs);
                 self.last = Some(last);
                 return;
             } else {
@@ -613,7 +628,7 @@ impl TranscriptRenderer {
                 return self.begin_line(glyphs);
             }
         }
-        last.push(glyphs.to_vec(), self.width);
+        last.push(glyphs, self.width);
         self.last = Some(last);
     }
 

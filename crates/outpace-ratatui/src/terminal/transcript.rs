@@ -84,6 +84,8 @@ use crate::sys;
 /// - In tmux, rows that a narrower width adds below the cursor push as many out at the top, and the cursor with them if there are fewer above
 ///   it: in a window that is almost empty, a line that is streamed just then gets a gap. A dozen lines above are enough for a live region of
 ///   three.
+/// - In tmux 3.4 and later a narrow symbol that a selector makes wide (❤ and U+FE0F) cannot be printed in the last column: tmux puts its second half
+///   beyond the edge, and the next symbol over it. So it is with text that is just printed.
 /// - In tmux, a wide symbol that wraps into a row of the live region, in a window that has become narrower for the first time in a while,
 ///   leaves a cell of that row, or a blank, before itself: tmux takes a cell for a part of the line if it was written since its row was erased
 ///   as a whole. (Some widths break a line before a wide symbol that wraps there; so they do with lines that are just printed.)
@@ -211,6 +213,7 @@ impl Transcript {
                 renderer
             }
             false => TranscriptRenderer::plain(),
+                renderer.set_newer_tmux(is_newer_tmux(sys::variable));
         };
         let feed = Feed::start(renderer, Output::Terminal(file.clone()))?;
         feed.leave_at_endings()?;
@@ -494,3 +497,31 @@ mod tests {
         assert_eq!(kind(&[any, vscode, color]), (Reflow::AboveCursor, false));
     }
 }
+/// Whether this is tmux 3.4 or later. It sets these variables since 3.2.
+fn is_newer_tmux(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let is_tmux = variable("TERM_PROGRAM").is_some_and(|name| name == "tmux");
+    let version = variable("TERM_PROGRAM_VERSION").filter(|_| is_tmux);
+    version.is_some_and(|version| {
+        let version = version.to_string_lossy();
+        !["3.2", "3.3"].iter().any(|old| version.starts_with(old))
+    })
+}
+
+    #[test]
+    fn tmux_is_known_by_its_version() {
+        for (program, version, is_newer) in [
+            ("tmux", "3.2a", false),
+            ("tmux", "3.3a", false),
+            ("tmux", "3.4", true),
+            ("tmux", "next-3.8", true),
+            ("vscode", "3.4", false),
+        ] {
+            let found = is_newer_tmux(|name| match name {
+                "TERM_PROGRAM" => Some(program.into()),
+                _ => Some(version.into()),
+            });
+            assert_eq!(found, is_newer, "{program} {version}");
+        }
+        assert!(!is_newer_tmux(|_| None));
+    }
+

@@ -731,6 +731,79 @@ fn a_symbol_at_the_edge_stays_in_tmux() {
     }
 }
 
+/// Symbols of several characters, each a token of its own and shown before the next, around the edge: the line is in the scrollback as if it had been
+/// printed.
+#[test]
+fn what_continues_a_symbol_at_the_edge_stays_in_every_terminal() {
+    let size = Size::new(20, 10);
+    let symbols = [
+        "e\u{301}\u{323}",
+        "❤\u{fe0f}",
+        "☀\u{fe0e}",
+        "1\u{fe0f}\u{20e3}",
+        "#\u{20e3}",
+        "👍🏽",
+        "☝\u{fe0f}",
+        "👩\u{200d}👧\u{200d}👦",
+        "❤\u{fe0f}\u{200d}🔥",
+        "🏳\u{fe0f}\u{200d}🌈",
+        "🇯🇵",
+        "日\u{3099}",
+        "क\u{94d}\u{200d}ष",
+        "ক\u{9be}",
+        "กำ",
+        "ש\u{5c1}\u{5b8}",
+    ];
+    let (mut emulators, _) = scrollback::all();
+    // It wraps always, and gives some of these more columns.
+    emulators.retain(|emulator| emulator.name() != "vt100");
+    let mut wrong = Vec::new();
+    for mut emulator in emulators {
+        for (symbol, before) in symbols
+            .into_iter()
+            .flat_map(|symbol| (15..=20).map(move |before| (symbol, before)))
+        {
+            for rows in [0, 2] {
+                let (mut transcript, wire) = transcripts::transcript(size, emulator.reflow());
+                let draw = |live: &mut outpace_ratatui::Live| {
+                    let rule = "=".repeat(live.area().width.into());
+                    live.render_widget(rule.as_str(), live.area());
+                };
+                let (mut fed, mut line) = (Vec::new(), String::new());
+                let mut tokens = vec!["x".repeat(before)];
+                tokens.extend(symbol.chars().map(String::from));
+                tokens.extend(["日本", "bbb"].map(String::from));
+                transcript.append("").unwrap();
+                for token in tokens {
+                    transcript.extend(token.as_str()).unwrap();
+                    transcript.live(rows, draw).unwrap();
+                    transcript.flush_and_wait(None).unwrap();
+                    fed.push(wire.take());
+                    line += &token;
+                }
+                transcript.finish().unwrap();
+                fed.push(wire.take());
+                emulator.start(size);
+                emulator.feed(format!("{line}\r\n").as_bytes());
+                let wanted = normal(&emulator.lines());
+                emulator.start(size);
+                fed.iter().for_each(|bytes| emulator.feed(bytes));
+                let found = normal(&emulator.lines());
+                // wezterm forgets that a row goes on behind a wide symbol at the edge that was drawn there before.
+                let is_same = match emulator.adds_no_blanks() {
+                    true => found == wanted,
+                    false => found.concat() == wanted.concat(),
+                };
+                if !is_same {
+                    let name = emulator.name();
+                    wrong.push(format!("{name}, {rows} rows: {found:?}, not {wanted:?}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
 /// tmux is narrower than the transcript knows, which has seen another change of size just before.
 #[test]
 fn wide_symbols_that_wrap_into_the_live_region_have_no_gap_before_them() {

@@ -8,7 +8,7 @@ use crate::model::trusted_width;
 
 impl TranscriptRenderer {
     /// Prints a line that may grow, below the one before, and moves onto its last symbol.
-    pub(super) fn print_line(&mut self, glyphs: &[Glyph]) {
+    pub(super) fn print_line(&mut self, glyphs: Vec<Glyph>) {
         if self.on_last {
             self.move_behind_last(self.drawn_below);
             self.end_row();
@@ -22,7 +22,8 @@ impl TranscriptRenderer {
             rows: 1,
             ..Last::default()
         };
-        last.push(glyphs.to_vec(), self.width);
+        last.is_unsure = !self.is_sure_of(&glyphs);
+        last.push(glyphs, self.width);
         self.print(&last.glyphs);
         self.forget_long(&mut last);
         self.last = Some(last);
@@ -30,11 +31,12 @@ impl TranscriptRenderer {
     }
 
     /// Prints the continuation of the last line, at any width of the terminal.
-    pub(super) fn continue_last(&mut self, last: Last, glyphs: &[Glyph]) {
+    pub(super) fn continue_last(&mut self, last: Last, glyphs: Vec<Glyph>) {
         let (rows, column, already) = (last.rows, last.column, last.glyphs.len());
         let mut grown = last;
-        grown.push(glyphs.to_vec(), self.width);
-        let wraps = grown.rows > rows;
+        grown.is_unsure |= !self.is_sure_of(&glyphs);
+        grown.push(glyphs, self.width);
+        let wraps = grown.rows > rows || grown.is_unsure;
         let added = grown.glyphs.split_off(already);
         self.last = Some(grown);
         if added.is_empty() {
@@ -67,10 +69,16 @@ impl TranscriptRenderer {
     fn last_symbol(&self) -> Option<&[Glyph]> {
         let glyphs = &self.last.as_ref()?.glyphs;
         let symbol = &glyphs[glyphs.iter().rposition(|glyph| !glyph.joins)?..];
-        let mut chars = symbol.iter().flat_map(|glyph| glyph.text.chars());
-        let width = chars.next().map_or(0, width_in_tmux);
-        let is_trusted = width == usize::from(symbol[0].columns) && chars.all(is_mark);
-        is_trusted.then_some(symbol)
+        self.is_sure_of(symbol).then_some(symbol)
+    }
+
+    /// Whether tmux has these symbols in as many columns as is known.
+    fn is_sure_of(&self, symbols: &[Glyph]) -> bool {
+        symbols.iter().all(|Glyph { text, joins, .. }| {
+            let first = text.chars().next().unwrap_or(' ');
+            let may_join = self.is_newer_tmux && (text.contains(PICTURE) || is_joined_later(first));
+            !may_join && (*joins || is_sure_in_tmux(first, self.is_newer_tmux))
+        })
     }
 
     fn is_last_empty(&self) -> bool {
@@ -147,17 +155,99 @@ impl TranscriptRenderer {
     }
 }
 
-/// The columns of a character on which terminals without shaped text agree, as tmux is one, 0 for others: also of letters that terminals
-/// with shaped text may join.
-fn width_in_tmux(c: char) -> usize {
+/// The symbols as tmux has them in its cells: a symbol of several characters may take several cells there. `joined`: a joiner stands before
+/// them. One at the end is a symbol of its own, which waits for the next: tmux would join the blank behind it.
+pub(super) fn cells(glyphs: &[Glyph], joined: bool) -> Vec<Glyph> {
+    let (mut cells, mut joined): (Vec<Glyph>, _) = (Vec::new(), joined);
+    for glyph in glyphs {
+        let mut begun = false;
+        for c in glyph.text.chars() {
+            let columns = match joined {
+                true => 0,
+                false => columns_in_tmux(c),
+            };
+            match cells.last_mut().filter(|_| begun) {
+                Some(cell) if columns == 0 && c != JOINER => cell.text.push(c),
+                _ => cells.push(Glyph {
+                    text: c.into(),
+                    columns,
+                    style: glyph.style,
+                    joins: columns == 0,
+                }),
+            }
+            (joined, begun) = (c == JOINER, true);
+        }
+    }
+    cells
+}
+
+/// Makes the character after it a part of the symbol before.
+pub(super) const JOINER: char = '\u{200d}';
+
+/// Makes the symbol before it a picture. Since 3.4 a narrow one becomes wide by that.
+const PICTURE: char = '\u{fe0f}';
+
+/// Whether newer versions may have the character as a part of the symbol before: halves of flags and tones of skin.
+const fn is_joined_later(c: char) -> bool {
+    matches!(c, '\u{1f1e6}'..='\u{1f1ff}' | '\u{1f3fb}'..='\u{1f3ff}')
+}
+
+/// The columns of a character in tmux before 3.4, by glibc: 1 for vowel signs that take no column elsewhere.
+fn columns_in_tmux(c: char) -> u16 {
     match c {
-        '\u{590}'..='\u{10ff}' if c.is_alphabetic() => c.width().unwrap_or(0),
-        _ => trusted_width(c),
+        '\u{9be}' | '\u{9d7}' | '\u{b3e}' | '\u{b57}' | '\u{bbe}' | '\u{bd7}' => 1,
+        '\u{cc0}' | '\u{cc2}' | '\u{cc7}' | '\u{cc8}' | '\u{cca}' | '\u{ccb}' => 1,
+        '\u{cd5}' | '\u{cd6}' | '\u{d3e}' | '\u{d57}' | '\u{dcf}' | '\u{ddf}' => 1,
+        _ => c.width().unwrap_or(0) as u16,
     }
 }
 
-/// Whether a character is put onto the one before it in every terminal, and takes no column. Joiners and variation selectors may change
-/// that one's width.
-fn is_mark(c: char) -> bool {
-    c.width() == Some(0) && !matches!(c, '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
+/// Whether a character's columns in tmux before 3.4, or since, are known: also of letters that terminals with shaped text may join, and of emoji
+/// that are not the newest.
+fn is_sure_in_tmux(c: char, is_newer: bool) -> bool {
+    let columns = columns_in_tmux(c);
+    match c {
+        _ if trusted_width(c) > 0 => true,
+        // Trigrams and hexagrams are wide since Unicode 16.
+        '\u{2630}'..='\u{2637}' | '\u{268a}'..='\u{268f}' => false,
+        // Since 3.6 some of the narrow ones are wide.
+        '\u{2600}'..='\u{27bf}' | '\u{1f300}'..='\u{1f9ff}' => {
+            columns == 2 || columns == 1 && !is_newer
+        }
+        '\u{590}'..='\u{10ff}' if c.is_alphabetic() => columns > 0,
+        '\u{2190}'..='\u{2bff}' | '\u{1f1e6}'..='\u{1f1ff}' => columns > 0,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_symbol_is_as_many_as_tmux_has_cells_for_it() {
+        let glyph = |text: &str| Glyph {
+            text: text.into(),
+            columns: 2,
+            style: crate::model::Style::default(),
+            joins: false,
+        };
+        for (text, wanted) in [
+            ("👍🏽", &[("👍", 2), ("🏽", 2)][..]),
+            ("❤\u{fe0f}", &[("❤\u{fe0f}", 1)]),
+            ("👩\u{200d}👧", &[("👩", 2), ("\u{200d}👧", 0)]),
+            ("👩\u{200d}", &[("👩", 2), ("\u{200d}", 0)]),
+            ("🇯🇵", &[("🇯", 1), ("🇵", 1)]),
+            ("ক\u{9be}", &[("ক", 1), ("\u{9be}", 1)]),
+        ] {
+            let found = cells(&[glyph(text)], false);
+            let found: Vec<_> = found
+                .iter()
+                .map(|cell| (&*cell.text, cell.columns))
+                .collect();
+            assert_eq!(found, wanted);
+        }
+        let behind_a_joiner = &cells(&[glyph("👧")], true)[0];
+        assert!(behind_a_joiner.joins && behind_a_joiner.columns == 0);
+    }
 }

@@ -20,6 +20,8 @@ pub(super) struct Last {
     pub(super) rows: u16,
     /// The column behind its end, in its last row. The width if that row is full.
     pub(super) column: u16,
+    /// tmux may have other columns for it.
+    pub(super) is_unsure: bool,
 }
 
 impl Last {
