@@ -503,7 +503,7 @@ fn leaving_a_stalled_terminal_takes_no_longer_than_a_bounded_time() {
 fn a_transcript_waits_for_no_terminal_and_loses_no_line() {
     let (emulator, program) = terminal();
     let mut transcript = outpace_ratatui::Transcript::open(&program).unwrap();
-    let transcript = without_waiting("a transcript", move || {
+    let mut transcript = without_waiting("a transcript", move || {
         for number in 0..5_000 {
             transcript.append(format!("line {number}.")).unwrap();
             transcript
@@ -527,7 +527,7 @@ fn a_transcript_waits_for_no_terminal_and_loses_no_line() {
         all
     });
     transcript.finish().unwrap();
-    drop(program);
+    drop((transcript, program));
     let all = reader.join().unwrap();
     let text = String::from_utf8_lossy(&all);
     let numbers: Vec<u32> = text

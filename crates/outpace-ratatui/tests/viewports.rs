@@ -386,9 +386,57 @@ fn a_transcript_into_a_pipe_is_its_lines() {
     transcript.suspend(|| ()).unwrap();
     transcript.append("last").unwrap();
     transcript.finish().unwrap();
+    drop(transcript);
     let mut text = String::new();
     reader.read_to_string(&mut text).unwrap();
     assert_eq!(text, "one\ntwo\nstreamed é\nand\t日本\u{200b}\nlast\n");
+}
+
+/// A logger on a thread of its own writes in pieces, while a line is streamed. After the end the program goes on.
+#[test]
+fn lines_of_a_logger_are_lines_of_their_own_and_the_transcript_goes_on_behind_its_end() {
+    use std::io::Write;
+    let size = Size::new(40, 12);
+    for reflow in REFLOWS {
+        let (mut transcript, wire) = transcripts::transcript(size, reflow);
+        transcript.append("a").unwrap();
+        transcript.extend(" stream").unwrap();
+        let draw = |live: &mut Live| live.render_widget("live", live.area());
+        transcript.live(1, draw).unwrap();
+        transcript.flush_and_wait(None).unwrap();
+        let shared = std::sync::Arc::new(std::sync::Mutex::new(transcript));
+        let log = shared.clone();
+        let logger = std::thread::spawn(move || {
+            for piece in ["\x1b[31mwarning:\x1b[0m ", "日", "\nmore\n\nwithout an "] {
+                let mut log = log.lock().unwrap();
+                log.write_all(piece.as_bytes()).unwrap();
+                log.flush_and_wait(None).unwrap();
+            }
+        });
+        logger.join().unwrap();
+        let mut transcript = shared.lock().unwrap();
+        transcript.extend("goes on").unwrap();
+        transcript.extend("!\n").unwrap();
+        transcript.write_all(b"end").unwrap();
+        transcript.finish().unwrap();
+        transcript.append("behind").unwrap();
+        transcript.finish().unwrap();
+        let mut emulator = vt100::Parser::new(12.try_into().unwrap(), 40.try_into().unwrap(), 0);
+        emulator.process(&wire.take());
+        let shown = emulator.screen().contents();
+        let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
+        let wanted = [
+            "a stream",
+            "warning: 日",
+            "more",
+            "",
+            "goes on!",
+            "",
+            "without an end",
+            "behind",
+        ];
+        assert_eq!(shown[..], wanted, "{reflow:?}");
+    }
 }
 
 #[test]

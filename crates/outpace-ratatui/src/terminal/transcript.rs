@@ -129,8 +129,11 @@ pub struct Transcript {
     live: Screen,
     /// The size that the live region was fitted into.
     shown_at: Size,
-    finished: bool,
     lines: Lines,
+    /// The bytes of an unfinished line that were written by [`Write`].
+    written: Vec<u8>,
+    /// The last line came by [`Write`], and is not continued.
+    was_written: bool,
 }
 
 impl std::fmt::Debug for Transcript {
@@ -210,10 +213,10 @@ impl Transcript {
                 let (reflow, is_sure) = kind_by_name(sys::variable);
                 let mut renderer = TranscriptRenderer::new(reflow, capabilities);
                 renderer.set_sure(is_sure);
+                renderer.set_newer_tmux(is_newer_tmux(sys::variable));
                 renderer
             }
             false => TranscriptRenderer::plain(),
-                renderer.set_newer_tmux(is_newer_tmux(sys::variable));
         };
         let feed = Feed::start(renderer, Output::Terminal(file.clone()))?;
         feed.leave_at_endings()?;
@@ -238,8 +241,9 @@ impl Transcript {
             surface,
             live: Screen::new(0, 0),
             shown_at: Size::ZERO,
-            finished: false,
             lines,
+            written: Vec::new(),
+            was_written: false,
         }
     }
 
@@ -284,6 +288,7 @@ impl Transcript {
     pub fn append<'a>(&mut self, text: impl Into<Text<'a>>) -> io::Result<()> {
         let text = text.into();
         self.follow_size()?;
+        self.was_written = false;
         let line = |line| Addition::Line(self.lines.line(line, text.style));
         let mut lines: Vec<Addition> = text.lines.iter().map(line).collect();
         if lines.is_empty() {
@@ -302,15 +307,17 @@ impl Transcript {
         let span = text.into();
         self.follow_size()?;
         let mut additions = Vec::new();
-        for (at, part) in span.content.split('\n').enumerate() {
-            if at > 0 {
+        let mut begins = std::mem::take(&mut self.was_written);
+        for part in span.content.split('\n') {
+            if begins {
                 self.lines.begin();
             }
             let glyphs = self.lines.more(part, span.style);
-            additions.push(match at {
-                0 => Addition::Extend(glyphs),
-                _ => Addition::Open(glyphs),
+            additions.push(match begins {
+                false => Addition::Extend(glyphs),
+                true => Addition::Open(glyphs),
             });
+            begins = true;
         }
         self.feed.add(additions)
     }
@@ -384,16 +391,29 @@ impl Transcript {
         self.feed.wait(limit)
     }
 
-    /// Takes the live region away and waits until every line is written, however slow the terminal is. Dropping waits no
-    /// longer than half a second. One that threads share is taken out of its `Mutex<Option<Transcript>>`.
+    /// Takes the live region away for good and waits until every line is written, however slow the terminal is. Dropping waits no
+    /// longer than half a second. Other output may follow, and further lines: they come below it.
     ///
     /// # Errors
     /// If the terminal is gone.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.finished = true;
-        self.follow_size()?;
-        self.feed.take_away()?;
-        self.feed.wait(None).map(|_| ())
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.end_written_line()?;
+        self.live(0, |_| ())?;
+        self.suspend(|| ())
+    }
+
+    /// Appends what was written by [`Write`] behind the last line feed.
+    fn end_written_line(&mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.written) {
+            line if line.is_empty() => Ok(()),
+            line => self.append_written(&line),
+        }
+    }
+
+    fn append_written(&mut self, line: &[u8]) -> io::Result<()> {
+        self.append(String::from_utf8_lossy(line).as_ref())?;
+        self.was_written = true;
+        Ok(())
     }
 
     /// Counters of frames, bytes and writes.
@@ -414,10 +434,53 @@ impl Transcript {
     }
 }
 
+/// Lines of others, as those of a logger: each is [appended](Transcript::append) once its line feed is there, without its escape sequences. It ends a
+/// line that is being streamed, which goes on in a row of its own. Nothing waits for the terminal, `flush` neither.
+///
+/// Threads share a transcript by `Arc<Mutex<Transcript>>`. That is a writer of `tracing_subscriber::fmt().with_writer(…)`; for `env_logger` and others a
+/// type of the program's own locks it in `write`.
+///
+/// ```
+/// use std::io::Write;
+/// use std::sync::{Arc, Mutex};
+///
+/// use outpace_ratatui::Transcript;
+/// use ratatui::layout::Size;
+///
+/// let transcript = Transcript::writer(std::io::sink(), Size::new(80, 24))?;
+/// let transcript = Arc::new(Mutex::new(transcript));
+/// let log = transcript.clone();
+/// std::thread::spawn(move || writeln!(log.lock().unwrap(), "connected")).join().unwrap()?;
+/// transcript.lock().unwrap().extend("hello")?;
+/// transcript.lock().unwrap().finish()?;
+/// # std::io::Result::Ok(())
+/// ```
+impl Write for Transcript {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut lines = bytes.split(|&byte| byte == b'\n');
+        let rest = lines.next_back().unwrap_or_default();
+        for line in lines {
+            self.written.extend_from_slice(line);
+            let line = std::mem::take(&mut self.written);
+            self.append_written(&line)?;
+        }
+        self.written.extend_from_slice(rest);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 impl Drop for Transcript {
     fn drop(&mut self) {
-        let taken_away = |this: &mut Self| this.follow_size().and_then(|()| this.feed.take_away());
-        if !self.finished && taken_away(self).is_ok() {
+        let taken_away = |this: &mut Self| {
+            this.end_written_line()?;
+            this.follow_size()?;
+            this.feed.take_away()
+        };
+        if taken_away(self).is_ok() {
             // A terminal that is gone cannot be told.
             let _ = self.feed.wait(Some(LEAVE_LIMIT));
         }
@@ -458,9 +521,37 @@ fn kind_by_name(variable: impl Fn(&str) -> Option<OsString>) -> (Reflow, bool) {
     }
 }
 
+/// Whether this is tmux 3.4 or later. It sets these variables since 3.2.
+fn is_newer_tmux(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let is_tmux = variable("TERM_PROGRAM").is_some_and(|name| name == "tmux");
+    let version = variable("TERM_PROGRAM_VERSION").filter(|_| is_tmux);
+    version.is_some_and(|version| {
+        let version = version.to_string_lossy();
+        !["3.2", "3.3"].iter().any(|old| version.starts_with(old))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tmux_is_known_by_its_version() {
+        for (program, version, is_newer) in [
+            ("tmux", "3.2a", false),
+            ("tmux", "3.3a", false),
+            ("tmux", "3.4", true),
+            ("tmux", "next-3.8", true),
+            ("vscode", "3.4", false),
+        ] {
+            let found = is_newer_tmux(|name| match name {
+                "TERM_PROGRAM" => Some(program.into()),
+                _ => Some(version.into()),
+            });
+            assert_eq!(found, is_newer, "{program} {version}");
+        }
+        assert!(!is_newer_tmux(|_| None));
+    }
 
     #[test]
     fn rows_are_moved_only_where_the_terminal_is_known_beyond_doubt() {
@@ -497,31 +588,3 @@ mod tests {
         assert_eq!(kind(&[any, vscode, color]), (Reflow::AboveCursor, false));
     }
 }
-/// Whether this is tmux 3.4 or later. It sets these variables since 3.2.
-fn is_newer_tmux(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    let is_tmux = variable("TERM_PROGRAM").is_some_and(|name| name == "tmux");
-    let version = variable("TERM_PROGRAM_VERSION").filter(|_| is_tmux);
-    version.is_some_and(|version| {
-        let version = version.to_string_lossy();
-        !["3.2", "3.3"].iter().any(|old| version.starts_with(old))
-    })
-}
-
-    #[test]
-    fn tmux_is_known_by_its_version() {
-        for (program, version, is_newer) in [
-            ("tmux", "3.2a", false),
-            ("tmux", "3.3a", false),
-            ("tmux", "3.4", true),
-            ("tmux", "next-3.8", true),
-            ("vscode", "3.4", false),
-        ] {
-            let found = is_newer_tmux(|name| match name {
-                "TERM_PROGRAM" => Some(program.into()),
-                _ => Some(version.into()),
-            });
-            assert_eq!(found, is_newer, "{program} {version}");
-        }
-        assert!(!is_newer_tmux(|_| None));
-    }
-

@@ -195,7 +195,7 @@ impl<C: Choices> Player<C> {
         player.notice();
         player.transcript();
         let Player {
-            transcript,
+            mut transcript,
             asked,
             late,
             wire,

@@ -470,6 +470,7 @@ fn talks_elsewhere() -> std::io::Result<()> {
         transcript.flush_and_wait(None)?;
     }
     transcript.finish()?;
+    drop(transcript);
     let (mut bytes, mut chunk) = (Vec::new(), [0; 4096]);
     // An error once the terminal is closed.
     while let Ok(read @ 1..) = emulator.read(&mut chunk) {
