@@ -2,7 +2,11 @@
 //!
 //! Starts itself anew as the program in question.
 
+#[path = "common/macros.rs"]
+mod macros;
+
 use libtest_mimic::{Arguments, Trial};
+use macros::{eprintln, print, println};
 use std::fs::File;
 use std::process::{Command, ExitCode, Stdio, exit};
 
@@ -22,7 +26,7 @@ const ENDINGS: [(&str, i32, fn()); 7] = [
         for _ in 0..4 {
             std::thread::spawn(|| {
                 loop {
-                    outpace::eprintln!("of another thread");
+                    eprintln!("of another thread");
                 }
             });
         }
@@ -44,9 +48,9 @@ const BUFFERINGS: [&str; 5] = ["unbuffered", "line", "block:1000", "prompt", "ba
 
 fn program(ending: &str, lines: usize) {
     for line in 0..lines {
-        outpace::println!("line {line} é");
+        println!("line {line} é");
     }
-    outpace::print!("the unfinished last line");
+    print!("the unfinished last line");
     let (.., end) = ENDINGS.iter().find(|(name, ..)| *name == ending).unwrap();
     end();
 }

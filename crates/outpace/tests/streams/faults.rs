@@ -1,6 +1,7 @@
 //! Real answers of the kernel to a write: in each case an exact prefix arrives, the caller or the exit report gets the
 //! error once, the process neither spins nor hangs, and its exit status shows the failure.
 
+use crate::macros::ours;
 use crate::support::{
     Finished, Program, Reader, Running, Terminal, To, assert_same, events, list, pipe,
     set_nonblocking, skip, wait_to_go_on, wait_until,
@@ -145,11 +146,11 @@ fn a_stream_that_failed_says_so_until_the_error_is_cleared() {
 #[allow(unsafe_code)]
 fn panic_and_go_on() {
     for i in 0..3 {
-        assert!(std::panic::catch_unwind(|| outpace::println!("lost {i}")).is_err());
+        assert!(std::panic::catch_unwind(|| ours!(println "lost {i}")).is_err());
     }
     // SAFETY: both are open.
     unsafe { libc::dup2(2, 1) };
-    outpace::println!("arrives");
+    ours!(println "arrives");
 }
 
 fn a_macro_that_panicked_with_the_error_has_cleared_it() {

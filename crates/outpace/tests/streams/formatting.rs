@@ -2,6 +2,7 @@
 //! appears only if it is finished; on a guard it is put together in the stream's own buffer.
 
 use crate::common::Random;
+use crate::macros::{print, println};
 use crate::support::{Program, To, list, spawn_until_it_waits, wait_until_helpers_sleep};
 use outpace::Buffering;
 use std::fmt::{self, Display};
@@ -29,18 +30,6 @@ list! {
         print_within, panic_within, fail_within, choose_within, disturbed, outgrow, capture_within, exit_within, literals,
         own_stream, fork_within, slow_threads, keep_a_guard,
     ],
-}
-
-macro_rules! print {
-    ($($arguments:tt)*) => {
-        outpace::__private::macros::print!(outpace $($arguments)*)
-    };
-}
-
-macro_rules! println {
-    ($($arguments:tt)*) => {
-        outpace::__private::macros::println!(outpace $($arguments)*)
-    };
 }
 
 const POLICIES: [&str; 6] = [

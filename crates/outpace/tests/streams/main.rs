@@ -10,6 +10,8 @@
 #[cfg(unix)]
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/macros.rs"]
+mod macros;
 mod support;
 
 #[cfg(unix)]

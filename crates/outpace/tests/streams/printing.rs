@@ -1,6 +1,7 @@
 //! The macros that print, as programs have them: in tests they are std's.
 
 use crate::common::Random;
+use crate::macros::{print, println};
 use crate::support::{Program, To, assert_same, list};
 use outpace::Buffering;
 use std::cell::RefCell;
@@ -17,18 +18,6 @@ list! {
         a_child_of_a_thread_that_prints_most_prints_on,
     ],
     programs: [in_threads, captures, print_at_the_end, print_and_fork],
-}
-
-macro_rules! print {
-    ($($arguments:tt)*) => {
-        outpace::__private::macros::print!(outpace $($arguments)*)
-    };
-}
-
-macro_rules! println {
-    ($($arguments:tt)*) => {
-        outpace::__private::macros::println!(outpace $($arguments)*)
-    };
 }
 
 const THREADS: usize = 4;

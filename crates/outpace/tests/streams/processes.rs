@@ -6,6 +6,7 @@
 //! OUTPACE_PROCESSES_LINES=1250000 cargo test --release -p outpace --test streams -- processes --test-threads 1
 //! ```
 
+use crate::macros::ours;
 use crate::support::{
     Program, Terminal, events, list, pipe, temporary_file, wait_to_go_on, wait_until,
 };
@@ -41,13 +42,6 @@ list! {
         lines, queued_lines, long_lines, unfinished, unfinished_at_once, flushed, pieces, large_message,
         starved,
     ],
-}
-
-/// The macros as programs have them: in tests they are std's.
-macro_rules! ours {
-    ($name:ident $($arguments:tt)*) => {
-        outpace::__private::macros::$name!(outpace $($arguments)*)
-    };
 }
 
 /// Not in order while a helper drains the one as the other is written to.

@@ -1,6 +1,7 @@
 //! The promises of `Prompt`: text appears while the program does something else, and neither small programs nor bursts
 //! pay for it.
 
+use crate::macros::ours;
 use crate::support::{Program, To, list, skip, wait_to_go_on, write_calls};
 use std::io::Write;
 
@@ -148,7 +149,7 @@ fn watch_own_file() {
     let mut expected = String::new();
     for i in 0..60 {
         let line = format!("line {i}\n");
-        outpace::print!("{line}");
+        ours!(print "{line}");
         expected += &line;
         // Bursts of ten, in which it does not wait.
         if i % 10 == 9 {

@@ -1,5 +1,6 @@
 //! Order among all that prints, once a program has asked for it.
 
+use crate::macros::{eprintln, print, println};
 use crate::support::{Program, To, assert_same, fill_the_pipe, list};
 use outpace::Buffering;
 use std::io::Write;
@@ -29,24 +30,6 @@ list! {
         counts_threads, holds_a_guard, shares_in_the_background,
         mixes, prints_past_stds_lock,
     ],
-}
-
-macro_rules! print {
-    ($($arguments:tt)*) => {
-        outpace::__private::macros::print!(outpace $($arguments)*)
-    };
-}
-
-macro_rules! println {
-    ($($arguments:tt)*) => {
-        outpace::__private::macros::println!(outpace $($arguments)*)
-    };
-}
-
-macro_rules! eprintln {
-    ($($arguments:tt)*) => {
-        outpace::__private::macros::eprintln!(outpace $($arguments)*)
-    };
 }
 
 /// To the file, pipe or terminal, under every policy that callers can wait for.

@@ -1,5 +1,6 @@
 //! The parts of `init()` that are about signals: requests to end, closed pipes, faults.
 
+use crate::macros::ours;
 use crate::panics::POLICIES;
 use crate::support::{
     Program, Reader, Terminal, To, exit_at_once, fill_the_pipe, list, pipe, skip, wait_to_go_on,
@@ -208,7 +209,7 @@ fn with_a_later_handler() {
         assert!(BEFORE.set(before).is_ok());
         libc::sigaction(libc::SIGTERM, &ours, std::ptr::null_mut());
         for _ in 0..2000 {
-            outpace::println!("a line");
+            ours!(println "a line");
         }
         libc::kill(libc::getpid(), libc::SIGTERM);
     }
@@ -216,7 +217,7 @@ fn with_a_later_handler() {
         std::thread::yield_now();
     }
     wait_to_go_on();
-    outpace::println!("clean");
+    ours!(println "clean");
 }
 
 fn a_later_handler_that_calls_the_one_before_decides() {
