@@ -199,7 +199,7 @@
 //! | standard output and error known to be the same file | yes | yes | if both are terminals |
 //! | a descriptor that another process made non-blocking | yes | yes | no |
 //! | bytes given up after a failed write stay lost | yes | yes | std may still write them |
-//! | a helper thread that receives no signals | yes | yes | – |
+//! | a helper thread that receives no signals but those of its own writes (SIGXFSZ, SIGTTOU) | yes | yes | – |
 //! | exit status 1 for an unreported error keeps C's own flushing | with glibc | no | no |
 
 // A function that is `extern "C"` or `extern "C-unwind"` returns an answer in registers. The first also tells the compiler

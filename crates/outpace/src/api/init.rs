@@ -212,8 +212,8 @@ mod imp {
     }
 
     fn wait_for_a_signal() {
-        // The process must end, not stop.
-        signal::write_from_background();
+        // The process must end by the signal that came: neither stop, nor wait for itself in the handler.
+        signal::write_without_signals();
         loop {
             let ends = main_thread::has_ended();
             if ends {

@@ -117,6 +117,9 @@ impl Engine {
 
 /// Puts incoming segments into the file.
 fn run(engine: &Engine) {
+    // A full queue blocks where the file may grow no further.
+    #[cfg(all(unix, not(outpace_portable)))]
+    sys::signal::write_without_signals();
     let mut batch: Vec<&[u8]> = Vec::with_capacity(BATCH);
     let mut quiet = 0;
     let select: SelectWorker = |state| &mut state.spill.worker;

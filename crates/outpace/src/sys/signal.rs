@@ -80,9 +80,14 @@ pub(crate) fn raise(signal: c_int) {
     unsafe { libc::raise(signal) };
 }
 
-/// Lets the calling thread write to the terminal from a background job without being stopped.
-pub(crate) fn write_from_background() {
-    change_mask(libc::SIG_BLOCK, libc::SIGTTOU);
+/// The signals that a write may cause in the thread that makes it. SIGPIPE is not among them: a closed pipe is each stream's matter.
+pub(super) const OF_WRITES: [c_int; 2] = [libc::SIGTTOU, libc::SIGXFSZ];
+
+/// Lets the calling thread write without them: to the terminal from a background job, and with an error at a limit.
+pub(crate) fn write_without_signals() {
+    for signal in OF_WRITES {
+        change_mask(libc::SIG_BLOCK, signal);
+    }
 }
 
 /// Blocks or unblocks one signal in the calling thread.

@@ -248,8 +248,9 @@ fn exchange_starting(before: *mut c_void, after: *mut c_void) {
     let _ = STARTING.iter().any(|place| exchange(place).is_ok());
 }
 
-/// Starts a helper thread that receives no signals, so that the program's own threads get them. Except SIGTTOU: with
-/// that blocked, a background job would go on printing where `stty tostop` stops it.
+/// Starts a helper thread that receives no signals, so that the program's own threads get them. Except those that a write
+/// causes, which have the effect that they would have in the calling thread: SIGTTOU stops a background job that prints
+/// (`stty tostop`), and SIGXFSZ ends a program whose file is longer than it may be.
 ///
 /// Not `std::thread`: its code for names, results, panics and joining would be a third of what this library adds to a
 /// small program.
@@ -299,8 +300,10 @@ unsafe fn create_thread(
     // SAFETY: each call initialises what the next ones read. A started thread owns `start`.
     let error = unsafe {
         libc::sigfillset(blocked.as_mut_ptr());
-        libc::sigdelset(blocked.as_mut_ptr(), libc::SIGTTOU);
-        libc::pthread_sigmask(libc::SIG_SETMASK, blocked.as_ptr(), before.as_mut_ptr());
+        for signal in super::signal::OF_WRITES {
+            libc::sigdelset(blocked.as_mut_ptr(), signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, blocked.as_ptr(), before.as_mut_ptr());
         libc::pthread_attr_init(attributes.as_mut_ptr());
         let attributes = attributes.as_mut_ptr();
         libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);

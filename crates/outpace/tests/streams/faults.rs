@@ -6,7 +6,7 @@ use crate::support::{
     Finished, Program, Reader, Running, Terminal, To, assert_same, events, list, pipe,
     set_nonblocking, skip, wait_to_go_on, wait_until,
 };
-use outpace::BrokenPipe;
+use outpace::{BrokenPipe, Buffering, Overflow};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -32,6 +32,9 @@ list! {
         a_storm_of_signals_loses_nothing,
         an_exit_in_a_signal_handler_is_an_exit,
         a_file_that_may_grow_no_further_is_an_error,
+        a_file_that_may_grow_no_further_ends_the_process_whichever_thread_writes,
+        a_file_for_spilling_that_may_grow_no_further_is_no_end,
+        a_file_that_may_grow_no_further_does_not_hold_up_an_end_by_a_signal,
         what_is_printed_while_a_write_fails_is_gone_and_nothing_after_it,
         a_device_that_fills_up_midway_keeps_an_exact_prefix,
         a_closed_descriptor_swallows_everything,
@@ -39,7 +42,7 @@ list! {
         a_terminal_that_hangs_up_is_an_error_and_no_hang,
     ],
     programs: [
-        print_and_end, exit_in_handler, report_errors, clear_errors, panic_and_go_on, print_forever, print_then_wait,
+        reach_the_limit_in_the_background, spill_over_the_limit, end_over_the_limit, print_and_end, exit_in_handler, report_errors, clear_errors, panic_and_go_on, print_forever, print_then_wait,
         broken_pipe_error, broken_pipe_ignored, last_words, fill, storm, fill_over_the_limit,
         fail_while_it_prints,
         close_and_print, close_midway, report_broken_pipe, stderr_gone,
@@ -428,15 +431,20 @@ const FILE_LIMIT: u64 = 100_000;
 /// From now on a write that would make a file longer than this fails.
 #[allow(unsafe_code)]
 fn limit_files(length: u64) {
+    // SAFETY: SIGXFSZ is ignored so that the write fails instead.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    limit_files_by_signal(length);
+}
+
+/// The same, and causes SIGXFSZ.
+#[allow(unsafe_code)]
+fn limit_files_by_signal(length: u64) {
     let limit = libc::rlimit {
         rlim_cur: length,
         rlim_max: libc::RLIM_INFINITY,
     };
-    // SAFETY: the limit is read only; SIGXFSZ is ignored so that the write fails instead.
-    unsafe {
-        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
-        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &limit), 0);
-    }
+    // SAFETY: the limit is read only.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &limit) }, 0);
 }
 
 fn fill_over_the_limit() {
@@ -458,6 +466,94 @@ fn a_file_that_may_grow_no_further_is_an_error() {
             .run(To::File);
         assert_prefix_and_failure(&finished, FILE_LIMIT, "File too large (os error 27)");
     }
+}
+
+#[allow(unsafe_code)]
+fn reach_the_limit_in_the_background() {
+    match &*std::env::args().nth(1).unwrap() {
+        "init" => outpace::init(),
+        // SAFETY: the set is initialised; this is the only thread.
+        "blocked" => unsafe {
+            let mut set = std::mem::zeroed();
+            libc::sigaddset(&mut set, libc::SIGXFSZ);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+        },
+        _ => {}
+    }
+    limit_files_by_signal(FILE_LIMIT);
+    // A burst that the buffer has room for: its helper writes it.
+    let filling = String::from_utf8(filling()).unwrap();
+    for line in filling[..FILE_LIMIT as usize * 3 / 2].split_inclusive('\n') {
+        ours!(print "{line}");
+    }
+    loop {
+        std::thread::sleep(Duration::from_millis(1));
+        ours!(println);
+    }
+}
+
+fn a_file_that_may_grow_no_further_ends_the_process_whichever_thread_writes() {
+    // As std's `println!` would.
+    for (how, status) in [
+        ("", 128 + libc::SIGXFSZ),
+        ("init", 128 + libc::SIGXFSZ),
+        ("blocked", 101),
+    ] {
+        for buffering in ["prompt:100ms", "background"] {
+            let program = Program::new(reach_the_limit_in_the_background);
+            let program = program.argument(how).buffering(buffering);
+            let finished = program.run(To::File);
+            assert_eq!(
+                finished.code(),
+                status,
+                "{how}, {buffering}: {}",
+                finished.stderr
+            );
+            assert_same(&finished.stdout, &filling()[..FILE_LIMIT as usize]);
+        }
+    }
+}
+
+fn spill_over_the_limit() {
+    limit_files_by_signal(FILE_LIMIT);
+    outpace::stdout().set_buffering(Buffering::Background {
+        capacity: 100_000,
+        overflow: Overflow::Spill {
+            directory: std::env::temp_dir(),
+            limit: 1 << 30,
+        },
+    });
+    fill();
+}
+
+fn a_file_for_spilling_that_may_grow_no_further_is_no_end() {
+    let (running, reader) = Program::new(spill_over_the_limit).start_unread();
+    running.stderr.wait_for("waiting for the reader instead\n");
+    reader.resume();
+    let finished = running.finish();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert_same(&finished.stdout, &filling());
+}
+
+#[allow(unsafe_code)]
+fn end_over_the_limit() {
+    outpace::init();
+    limit_files_by_signal(FILE_LIMIT);
+    outpace::stdout()
+        .lock()
+        .str(&"x".repeat(FILE_LIMIT as usize + 1));
+    // SAFETY: always sound.
+    unsafe { libc::raise(libc::SIGTERM) };
+    loop {
+        std::thread::park();
+    }
+}
+
+fn a_file_that_may_grow_no_further_does_not_hold_up_an_end_by_a_signal() {
+    let program = Program::new(end_over_the_limit).buffering("block:1MiB");
+    let finished = program.run(To::File);
+    assert_eq!(finished.code(), 128 + libc::SIGTERM);
+    assert_eq!(finished.stdout.len() as u64, FILE_LIMIT);
 }
 
 /// The rounds of [`fail_while_it_prints`], each of which waits for a helper: on a busy machine a thousand take a minute.
