@@ -10,6 +10,9 @@ use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
+/// A program without memory for so few bytes cannot go on.
+const SMALLEST: usize = 64;
+
 pub(crate) struct Buffer {
     start: *mut u8,
     capacity: usize,
@@ -43,11 +46,18 @@ impl Buffer {
         memory: ManuallyDrop::new(None),
     };
 
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
+    /// As large as this, or where memory is short, half or a quarter of that and so on, but not smaller than `least`.
+    pub(crate) fn with_room(mut capacity: usize, least: usize) -> Self {
         if capacity == 0 {
             return Self::EMPTY;
         }
-        let memory = Memory::with_capacity(capacity);
+        let memory = loop {
+            match Memory::with_capacity(capacity) {
+                Ok(memory) => break memory,
+                Err(layout) if capacity <= least.max(SMALLEST) => handle_alloc_error(layout),
+                Err(_) => capacity = (capacity / 2).max(least),
+            }
+        };
         Buffer {
             start: memory.start.as_ptr(),
             capacity,
@@ -128,7 +138,7 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Memory {
-    fn with_capacity(capacity: usize) -> Self {
+    fn with_capacity(capacity: usize) -> Result<Self, Layout> {
         // A page, so that the kernel's copy starts aligned; a cache line for the small ones.
         let align = if capacity >= 4096 { 4096 } else { 64 };
         let Ok(layout) = Layout::from_size_align(capacity, align) else {
@@ -138,8 +148,8 @@ impl Memory {
         // SAFETY: the layout's size is not 0.
         let start = unsafe { alloc(layout) };
         match NonNull::new(start) {
-            Some(start) => Memory { start, layout },
-            None => handle_alloc_error(layout),
+            Some(start) => Ok(Memory { start, layout }),
+            None => Err(layout),
         }
     }
 }

@@ -347,13 +347,13 @@ impl Engine {
         }
     }
 
-    /// If only an unfinished line is pending, and `bytes` bytes behind it are within the capacity, begins the tail anew
+    /// If only an unfinished line is pending, and `room` bytes behind it are within the capacity, begins the tail anew
     /// with that line; returns whether it did. Called by the guard's holder.
-    pub(super) extern "C" fn carry_over(&self, state: &mut State, bytes: usize) -> bool {
+    pub(super) extern "C" fn carry_over(&self, state: &mut State, room: usize) -> bool {
         let (from, end) = (state.tail.drained, self.offset(state));
         let (line, capacity) = (end - from, state.capacity);
         let elsewhere = !state.closed.is_empty() || state.spill.is_active();
-        if elsewhere || state.drainer != 0 || line > LONGEST || line + bytes > capacity {
+        if elsewhere || state.drainer != 0 || line > LONGEST || line + room > capacity {
             return false;
         }
         state.counts.messages += self.cursor.messages();
@@ -364,10 +364,10 @@ impl Engine {
             self.cursor.begin(state.tail.buffer.start());
         } else {
             // SAFETY: published, and not counted as drained before it is copied.
-            let bytes = unsafe { state.tail.buffer.published(from, end) };
-            let buffer = Buffer::with_capacity(capacity);
+            let unfinished = unsafe { state.tail.buffer.published(from, end) };
+            let buffer = Buffer::with_room(capacity, line + room);
             // SAFETY: no other thread knows of the buffer yet.
-            unsafe { buffer.put(0, bytes) };
+            unsafe { buffer.put(0, unfinished) };
             let before = mem::replace(&mut state.tail.buffer, buffer);
             state.deferred.free(before);
             self.cursor.begin(state.tail.buffer.start());
@@ -401,7 +401,7 @@ impl Engine {
         let capacity = capacity.max(bytes);
         self.close_tail(state);
         if state.tail.buffer.capacity() != capacity {
-            self.replace_tail(state, Buffer::with_capacity(capacity));
+            self.replace_tail(state, Buffer::with_room(capacity, bytes));
         }
     }
 

@@ -40,7 +40,7 @@ impl Segment {
 
     /// A segment with a copy of the bytes.
     pub(super) fn of(bytes: &[u8]) -> Self {
-        let buffer = Buffer::with_capacity(bytes.len().max(4096));
+        let buffer = Buffer::with_room(bytes.len().max(4096), bytes.len());
         // SAFETY: no other thread knows of the buffer yet.
         unsafe { buffer.put(0, bytes) };
         Segment {

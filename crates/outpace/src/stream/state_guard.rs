@@ -246,7 +246,7 @@ mod tests {
             .unwrap();
         let output = Output::new(null.as_fd()).unwrap();
         let engine = Engine::new(Role::Other, output, None);
-        let buffer = Buffer::with_capacity(4096);
+        let buffer = Buffer::with_room(4096, 4096);
         let freed = buffer.alias();
         let mut state = engine.lock_state();
         state.deferred.free(buffer);

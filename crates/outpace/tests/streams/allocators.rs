@@ -1,14 +1,15 @@
-//! Allocators that print, which they may do in the middle of a stream's own work.
+//! Allocators that print, which they may do in the middle of a stream's own work, and those that have no memory.
 
-use crate::support::{Program, To, assert_same, list, watch_allocations};
+use crate::macros::ours;
+use crate::support::{Program, To, assert_same, limit_allocations, list, watch_allocations};
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 list! {
     portable: [],
-    native: [an_allocator_may_print],
-    programs: [print_allocations],
+    native: [an_allocator_may_print, where_memory_is_short_the_buffer_is_smaller],
+    programs: [print_allocations, print_with_little_memory],
 }
 
 const LINES: usize = 2000;
@@ -73,6 +74,30 @@ fn an_allocator_may_print() {
             let found: String = text.split_inclusive('\n').filter(of_author).collect();
             let expected: String = (0..3 * LINES).map(|i| format!("{author} {i}\n")).collect();
             assert_same(found.as_bytes(), expected.as_bytes());
+        }
+    }
+}
+
+/// Enough for a message, and for what std's handles have.
+const LITTLE: usize = 4000;
+
+fn print_with_little_memory() {
+    limit_allocations(LITTLE);
+    for i in 0..LINES {
+        ours!(print "line {i}, ");
+        ours!(println "{:i$}", "", i = i % 200);
+        outpace::stdout().lock().str("and ").int(i).char('\n');
+    }
+}
+
+fn where_memory_is_short_the_buffer_is_smaller() {
+    let expected: String = (0..LINES)
+        .map(|i| format!("line {i}, {:width$}\nand {i}\n", "", width = i % 200))
+        .collect();
+    for buffering in ["unbuffered", "line", "block", "prompt", "background"] {
+        for to in [To::Pipe, To::File] {
+            let program = Program::new(print_with_little_memory).buffering(buffering);
+            assert_same(&program.run(to).succeeded().stdout, expected.as_bytes());
         }
     }
 }

@@ -2,12 +2,22 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::ptr;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 struct Watched;
 
 #[global_allocator]
 static ALLOCATOR: Watched = Watched;
+
+/// The most bytes of an allocation.
+static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Called by a program: from now on there is no memory for more bytes than this at once.
+pub(crate) fn limit_allocations(most: usize) {
+    MOST.store(most, Ordering::Relaxed);
+}
 
 static WATCH: OnceLock<fn()> = OnceLock::new();
 
@@ -30,10 +40,13 @@ fn watch() {
     }
 }
 
-// SAFETY: the system's allocator does it all.
+// SAFETY: the system's allocator does it all, or there is no memory.
 unsafe impl GlobalAlloc for Watched {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         watch();
+        if layout.size() > MOST.load(Ordering::Relaxed) {
+            return ptr::null_mut();
+        }
         // SAFETY: the caller's promise.
         unsafe { System.alloc(layout) }
     }

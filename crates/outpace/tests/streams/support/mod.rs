@@ -9,7 +9,7 @@ pub(crate) mod steps;
 mod terminal;
 
 pub(crate) use crate::common::{LIMIT, wait_until};
-pub(crate) use allocator::watch_allocations;
+pub(crate) use allocator::{limit_allocations, watch_allocations};
 pub(crate) use process::{
     Finished, Program, Running, To, default_signals, exit_at_once, fill_the_pipe,
     spawn_until_it_waits, temporary_file, wait_to_go_on, wait_until_helpers_sleep, write_calls,
