@@ -13,8 +13,8 @@
 //! # Before you switch
 //!
 //! With the macros imported, a program prints the same bytes as before, but not at the same moment: in a burst a
-//! message is written up to 4 ms after the call. That makes no difference where only outpace prints. It does where
-//! other code writes to the same terminal, pipe or file:
+//! message is written up to 4 ms (into a file 100 ms) after the call. That makes no difference where only outpace
+//! prints. It does where other code writes to the same terminal, pipe or file:
 //!
 //! | the program | without care | what to do |
 //! |---|---|---|

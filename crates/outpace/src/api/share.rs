@@ -43,7 +43,7 @@ use std::io::{self, Write};
 /// ```
 ///
 /// While a guard is held, other output may come before the messages that it still has buffered: `Prompt` writes these
-/// within 4 ms, `Block` when it is full.
+/// within its delay, `Block` when it is full.
 ///
 /// Without it, the order holds between standard output and error, if they are the same file or terminal, and with other
 /// output after a [`flush`](crate::Stdout::flush). See [Before you switch](crate#before-you-switch).
