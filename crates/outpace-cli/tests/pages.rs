@@ -396,10 +396,10 @@ fn the_page_of_languages_has_traces_remedies_and_the_records_buffers() {
         let known: Vec<String> = remedies
             .lines()
             .filter_map(|line| {
-                let columns: Vec<&str> = line.splitn(6, '|').collect();
+                let columns: Vec<&str> = line.splitn(7, '|').collect();
                 let place = columns.first()?.trim().strip_prefix(known_as)?;
                 let is_of_it = place.is_empty() || place.starts_with([' ', ',']);
-                is_of_it.then(|| columns.get(5).map(|text| normal(text)))?
+                is_of_it.then(|| columns.get(6).map(|text| normal(text)))?
             })
             .collect();
         assert!(!known.is_empty(), "{known_as} is not in languages.txt");

@@ -20,10 +20,10 @@ pub(crate) struct Language(&'static str);
 
 const LANGUAGES: &str = include_str!("languages.txt");
 
-fn rows() -> impl Iterator<Item = [&'static str; 6]> {
+fn rows() -> impl Iterator<Item = [&'static str; 7]> {
     let lines = LANGUAGES.lines().filter(|line| !line.starts_with("//"));
     lines.filter_map(|line| {
-        let columns: Vec<&str> = line.splitn(6, '|').map(str::trim).collect();
+        let columns: Vec<&str> = line.splitn(7, '|').map(str::trim).collect();
         columns.try_into().ok()
     })
 }
@@ -69,13 +69,29 @@ impl Language {
     fn recognised(process: i32, executable: &Path) -> Self {
         let name = executable.file_name().and_then(|name| name.to_str());
         let arguments = procfs::arguments(process);
-        match Self::of_interpreter(name.unwrap_or_default(), &arguments) {
+        // Its path may lead elsewhere for us. It may run another one by now.
+        let path = match procfs::executable(process) {
+            Some(now) if now == executable => PathBuf::from(format!("/proc/{process}/exe")),
+            _ => executable.to_owned(),
+        };
+        let cache = File::open(path).ok().map(ReadCache::new);
+        let file = cache.as_ref().and_then(|cache| Binary::parse(cache).ok());
+        let is_it = |language: &Self| {
+            let marks = language.column(2);
+            marks.is_empty() || file.as_ref().is_none_or(|file| has_mark(file, marks))
+        };
+        let interpreter = Self::of_interpreter(name.unwrap_or_default(), &arguments);
+        match interpreter.filter(is_it) {
             Some(Self::PYTHON) => python(process, &arguments),
             Some(Self("Java")) if runs_no_java(process, &arguments) => Self::UNRECOGNISED,
             Some(language) => language,
             None if name == Some("busybox") => Self::of_applet(&arguments),
-            None => match Self::of_binary(executable) {
-                Some(Self("C" | "C++")) if runs_a_script(process, &arguments) => Self::UNRECOGNISED,
+            None => match file.and_then(|file| Self::of_binary(&file)) {
+                Some(Self("C" | "C++"))
+                    if interpreter.is_some() || runs_a_script(process, &arguments) =>
+                {
+                    Self::UNRECOGNISED
+                }
                 Some(Self::C) if has_stdbuf(process) => Self("C with stdbuf"),
                 Some(Self::C) if SYSTEM.split(' ').any(|place| executable.starts_with(place)) => {
                     Self::INSTALLED_C
@@ -87,7 +103,7 @@ impl Language {
 
     fn of_interpreter(name: &str, arguments: &[String]) -> Option<Self> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        let runs_it = |row: &[&str; 6]| {
+        let runs_it = |row: &[&str; 7]| {
             let option = row[0].split_once(" with ").map(|parts| parts.1);
             row[1].split_ascii_whitespace().any(|name| name == stem)
                 && option.is_none_or(|option| has_option(arguments, option))
@@ -104,23 +120,8 @@ impl Language {
         }
     }
 
-    fn of_binary(executable: &Path) -> Option<Self> {
-        // Reads only the requested parts: a program may be large, and its table of sections is at its end.
-        let cache = ReadCache::new(File::open(executable).ok()?);
-        let file = object::File::parse(&cache).ok()?;
-        let contents = |section: &str| {
-            let section = file.section_by_name(section);
-            let data = section.and_then(|section| section.data().ok());
-            data.unwrap_or_default()
-        };
-        let is_marked = |row: &[&str; 6]| {
-            let mut marks = row[2].split("; ").filter_map(|mark| mark.split_once(' '));
-            marks.any(|(section, texts)| {
-                let section = contents(section);
-                texts.split(',').any(|text| contains(section, text))
-            })
-        };
-        if let Some(row) = rows().find(is_marked) {
+    fn of_binary(file: &Binary<'_>) -> Option<Self> {
+        if let Some(row) = rows().find(|row| has_mark(file, row[3])) {
             return Some(Self(row[0]));
         }
         // Not as texts in the table of strings, where a name may be the end of another.
@@ -131,7 +132,7 @@ impl Language {
         if exports >= FEWEST_OF_HOSTS {
             return None;
         }
-        let (strings, symbols) = (contents(".dynstr"), contents(".strtab"));
+        let (strings, symbols) = (contents(file, ".dynstr"), contents(file, ".strtab"));
         let mut streams = ["_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"].into_iter();
         if streams.any(|stream| contains(strings, stream) || contains(symbols, stream)) {
             return Some(Self("C++"));
@@ -150,7 +151,7 @@ impl Language {
     /// Whether the language's own printing makes one call for every print whatever the destination,
     /// so that writes that end lines are messages and no line buffer is at work.
     pub(crate) fn prints_unbuffered(self) -> bool {
-        !self.column(3).is_empty()
+        !self.column(4).is_empty()
     }
 
     /// Whether `outpace run` may spare calls of a program that it does not know.
@@ -166,7 +167,7 @@ impl Language {
     /// The least cost of write calls in the program's own code, less what the remedy itself costs there, in parts of their time in
     /// the kernel.
     pub(crate) fn least_around_calls(self) -> f64 {
-        self.column(4).parse().unwrap_or(LEAST_AROUND_CALLS)
+        self.column(5).parse().unwrap_or(LEAST_AROUND_CALLS)
     }
 
     /// The remedy for a stream with many small calls; `None` where no remedy is known to help on this kind of
@@ -174,7 +175,7 @@ impl Language {
     pub(crate) fn remedy_for_calls(self, buffering: Buffering, kind: Kind) -> Option<String> {
         // `stdbuf` cannot change explicit flushes.
         let is_flushed = self.name() == "C" && buffering == Buffering::Unbuffered;
-        let mut remedies = self.column(5).split("||").map(str::trim);
+        let mut remedies = self.column(6).split("||").map(str::trim);
         let remedy = match kind {
             Kind::Terminal if !is_flushed => remedies.last(),
             _ => remedies.next(),
@@ -187,6 +188,24 @@ impl Language {
         let begin = [self.name(), ": "].concat();
         Some([begin, String::new()][usize::from(remedy.starts_with('`'))].clone() + remedy)
     }
+}
+
+/// An executable file, of which only the requested parts are read: it may be large, and its table of sections is at its end.
+type Binary<'a> = object::File<'a, &'a ReadCache<File>>;
+
+fn contents<'a>(file: &Binary<'a>, section: &str) -> &'a [u8] {
+    let section = file.section_by_name(section);
+    let contents = section.and_then(|section| section.data().ok());
+    contents.unwrap_or_default()
+}
+
+/// Whether a file has one of these texts in its section.
+fn has_mark(file: &Binary<'_>, marks: &str) -> bool {
+    let mut marks = marks.split("; ").filter_map(|mark| mark.split_once(' '));
+    marks.any(|(section, texts)| {
+        let section = contents(file, section);
+        texts.split(',').any(|text| contains(section, text))
+    })
 }
 
 /// Where the table has no other figure.
@@ -344,7 +363,7 @@ mod tests {
         let lines = LANGUAGES.lines();
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
         assert_eq!(lines.count(), rows().count());
-        for [name, _, _, _, figure, _] in rows() {
+        for [name, _, _, _, _, figure, _] in rows() {
             assert!(figure.is_empty() || figure.parse::<f64>().is_ok(), "{name}");
         }
         let least = Language::least_around_calls;
