@@ -8,6 +8,7 @@ use crate::trace::model::timeline::{FREQUENCY, Frame, Sample};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::retry_on_intr;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempPath;
@@ -40,6 +41,8 @@ impl Recorder {
             .args(["-D", "-1", "--control=fd:0,1", "-o"])
             .arg(&data)
             .args(["-p", &process.to_string()])
+            // Ctrl-C is for us: perf would end before it has begun.
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
