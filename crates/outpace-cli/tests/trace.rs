@@ -587,6 +587,41 @@ fn a_program_that_runs_others_is_not_taken_for_c() {
 }
 
 #[test]
+fn a_program_with_the_name_of_an_interpreter_is_not_taken_for_it() {
+    let copy = scratch("perl");
+    std::fs::copy("/bin/sh", &copy).unwrap();
+    let script = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done";
+    for exact in [&[][..], &["--exact"]] {
+        let words = [exact, &["--", copy.to_str().unwrap(), "-c", script]].concat();
+        let found = findings(&words, "perl.json");
+        let stdout = stream(&found, "stdout").unwrap();
+        assert_eq!(stdout["language"], "unrecognised", "{stdout:#}");
+    }
+}
+
+#[test]
+fn the_exact_mode_does_with_little_locked_memory() {
+    let mut command = Command::new("setpriv");
+    let words = [
+        "--bounding-set=-ipc_lock",
+        "--inh-caps=-ipc_lock",
+        "prlimit",
+        "--memlock=0",
+    ];
+    command.args(words).arg(env!("CARGO_BIN_EXE_outpace"));
+    if !installed("setpriv") || !installed("prlimit") {
+        return;
+    }
+    let output = command
+        .args(["trace", "--exact", "echo", "hello"])
+        .output()
+        .unwrap();
+    let report = text(&output.stderr);
+    assert_eq!(text(&output.stdout), "hello\n", "{report}");
+    assert!(report.contains("1 write call, 6 bytes"), "{report}");
+}
+
+#[test]
 fn the_name_of_a_program_does_nothing_to_the_terminal() {
     let name = scratch("e\u{1b}]0;title\u{7}vil");
     std::fs::copy("/bin/echo", &name).unwrap();
@@ -890,7 +925,10 @@ fn a_signal_to_the_tracer_alone_is_passed_on() {
 
 #[test]
 fn a_signal_that_comes_before_the_program_begins_ends_it() {
-    let mut tracers = vec![outpace(&["--profile", scratch("early").to_str().unwrap()])];
+    let mut tracers = vec![
+        outpace(&["--profile", scratch("early").to_str().unwrap()]),
+        outpace(&["--exact"]),
+    ];
     if installed("setpriv") {
         let mut tracer = scripted::without_privileges("trace");
         tracer.arg("--exact");

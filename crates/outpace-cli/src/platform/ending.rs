@@ -2,6 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::signals;
+use rustix::io::retry_on_intr;
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
 use serde::Serialize;
 use std::io;
 use std::process::ExitCode;
@@ -52,6 +54,25 @@ fn reap(child: i32, flags: i32) -> io::Result<Option<i32>> {
             _ => {}
         }
     }
+}
+
+fn next_of(thread: i32, events: WaitIdOptions) -> io::Result<Option<WaitIdStatus>> {
+    let all = WaitIdOptions::from_bits_retain(libc::__WALL as u32);
+    let thread = Pid::from_raw(thread).ok_or(io::ErrorKind::NotFound)?;
+    Ok(retry_on_intr(|| waitid(WaitId::Pid(thread), events | all))?)
+}
+
+/// The stop of a child or of a traced thread, if there is one: the signal, and above it the event that a tracer sees. Does not reap the thread.
+pub(crate) fn stop_of(thread: i32) -> io::Result<Option<i32>> {
+    let stop = next_of(thread, WaitIdOptions::STOPPED | WaitIdOptions::NOHANG)?;
+    Ok(stop.and_then(|stop| stop.trapping_signal().or(stop.stopping_signal())))
+}
+
+/// Waits until a thread has stopped or ended, and says whether it has ended by itself. Does not reap it.
+pub(crate) fn has_exited(thread: i32) -> io::Result<bool> {
+    let any = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;
+    let event = next_of(thread, any | WaitIdOptions::NOWAIT)?;
+    Ok(event.is_some_and(|event| event.exited()))
 }
 
 /// The end of a process.

@@ -1,42 +1,61 @@
 //! Signals to this program while a child runs. They are only noted: this program then restores everything and reports.
 #![allow(unsafe_code)]
 
-use super::signals;
+use super::{signals, waker};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-static PENDING: AtomicI32 = AtomicI32::new(0);
-/// The last one that has arrived, taken or not.
+/// A bit for each that has arrived, and [`SENT`] bits higher one for each that was sent by a process, and not by a terminal to
+/// all of its foreground job.
+static PENDING: AtomicU64 = AtomicU64::new(0);
+const SENT: i32 = 32;
+/// The last interruption, taken or not.
 static LAST: AtomicI32 = AtomicI32::new(0);
 
-/// It was sent by a process, and not by a terminal to all of its foreground job.
-static IS_SENT: AtomicBool = AtomicBool::new(false);
+const INTERRUPTIONS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
 extern "C" fn remember(signal: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
     // SAFETY: the kernel passes a valid structure to a handler with SA_SIGINFO.
-    IS_SENT.store(unsafe { (*info).si_code } <= 0, Ordering::Relaxed);
-    PENDING.store(signal, Ordering::Relaxed);
-    LAST.store(signal, Ordering::Relaxed);
+    let is_sent = u64::from(unsafe { (*info).si_code } <= 0);
+    let bits = 1 << signal | is_sent << (SENT + signal);
+    PENDING.fetch_or(bits, Ordering::Relaxed);
+    if INTERRUPTIONS.contains(&signal) {
+        LAST.store(signal, Ordering::Relaxed);
+    }
 }
 
 /// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP are remembered, and interrupt a waiting call. Those that are ignored (by
-/// `nohup`, say) stay ignored, and a child gets the default back at its `exec`.
-pub(crate) fn install() {
-    // `sleep` waits for the blocked SIGCHLD.
-    signals::block(&[libc::SIGCHLD]);
+/// `nohup`, say) stay ignored, and a child gets the default back at its `exec`. If this program is to [stop with](stop_with) its child,
+/// it does not stop before, when the terminal says so to both.
+pub(crate) fn install(stops_with_child: bool) {
+    // `sleep` waits for the blocked SIGCHLD, and a stop ends with a SIGCONT.
+    signals::block(&[libc::SIGCHLD, libc::SIGCONT]);
     signals::tell_of_children();
-    remember_from_now_on(0);
+    remember_from_now_on(&INTERRUPTIONS, 0);
+    if stops_with_child {
+        remember_from_now_on(&[libc::SIGTSTP], 0);
+    }
+}
+
+/// Stops this program as its child was stopped, and passes on what came meanwhile. Returns whether the child has to be continued.
+pub(crate) fn stop_with(child: i32, signal: i32) -> bool {
+    let is_continued = waker::stop_with(child, signal);
+    // The kernel, too, drops it when a process is continued.
+    PENDING.fetch_and(!(1 << libc::SIGTSTP), Ordering::Relaxed);
+    remember_from_now_on(&[libc::SIGTSTP], 0);
+    end_watching(child, true);
+    is_continued
 }
 
 /// The same for a program that asks [`came`] now and then: a waiting call goes on.
 pub(crate) fn watch() {
     signals::tell_of_children();
-    remember_from_now_on(libc::SA_RESTART);
+    remember_from_now_on(&INTERRUPTIONS, libc::SA_RESTART);
 }
 
-fn remember_from_now_on(flags: libc::c_int) {
-    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+fn remember_from_now_on(signals: &[i32], flags: libc::c_int) {
+    for &signal in signals {
         // SAFETY: the handler only stores to atomics; the structures are plain numbers for which
         // zeroes are valid.
         unsafe {
@@ -55,12 +74,14 @@ fn remember_from_now_on(flags: libc::c_int) {
 /// Whether a signal that has arrived since the last call ends the watching of a process. It does not if the process is a child of ours:
 /// the child gets the signal, unless the terminal has sent it to the child as well, and may end by it.
 pub(crate) fn end_watching(process: i32, is_child: bool) -> bool {
-    let signal = PENDING.swap(0, Ordering::Relaxed);
-    let is_sent = matches!(signal, libc::SIGTERM | libc::SIGHUP) || IS_SENT.load(Ordering::Relaxed);
-    if is_child && signal != 0 && is_sent {
-        signals::send(process, signal);
+    let pending = PENDING.swap(0, Ordering::Relaxed);
+    for signal in (1..SENT).filter(|signal| is_child && pending >> signal & 1 != 0) {
+        let is_sent = pending >> (SENT + signal) & 1 != 0;
+        if is_sent || matches!(signal, libc::SIGTERM | libc::SIGHUP) {
+            signals::send(process, signal);
+        }
     }
-    signal != 0 && !is_child
+    pending != 0 && !is_child
 }
 
 /// Whether one has ever arrived.

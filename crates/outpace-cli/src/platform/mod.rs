@@ -5,6 +5,7 @@ pub(crate) mod clock;
 pub(crate) mod descriptors;
 pub(crate) mod doing;
 pub(crate) mod ending;
+pub(crate) mod gate;
 pub(crate) mod histogram;
 pub(crate) mod interrupts;
 pub(crate) mod mappings;
@@ -12,6 +13,7 @@ pub(crate) mod procfs;
 pub(crate) mod pty;
 pub(crate) mod scheduling;
 pub(crate) mod signals;
+pub(crate) mod stops;
 pub(crate) mod waker;
 
 use std::io;

@@ -49,6 +49,15 @@ impl Drop for Waker {
     }
 }
 
+/// Stops this process as its child was stopped. Returns whether it was continued, but not because the child had been. As for
+/// [`signals::stop_here`].
+pub(crate) fn stop_with(child: i32, signal: i32) -> bool {
+    let waker = Waker::start(child);
+    let waker_process = waker.as_ref().map(Waker::process);
+    let continued_by = signals::stop_here(signal);
+    continued_by.is_some() && continued_by != waker_process
+}
+
 /// Continues a process if it is stopped; returns whether it was.
 pub(crate) fn continue_if_stopped(process: i32) -> bool {
     let is_stopped =

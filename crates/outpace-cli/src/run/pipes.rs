@@ -11,7 +11,7 @@ use super::tee::Tee;
 use super::{Run, When, are_same, check_descriptors, monitor, no_shim, staying, variables};
 use crate::platform::ending::{Change, Ending};
 use crate::platform::signals::{self, Signals};
-use crate::platform::waker::{self, Waker};
+use crate::platform::waker;
 use crate::user::failure::{Failure, Outcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io;
@@ -200,7 +200,7 @@ fn supervise(
             Some(Change::Ended(ending)) => return Ok(ending),
             Some(Change::Stopped(signal)) => {
                 relays.show_all(shim.as_ref().map(|(shim, _)| &***shim));
-                is_continued = stop_with(program, signal);
+                is_continued = waker::stop_with(program, signal);
             }
             Some(Change::Continued) => {}
             // In the same stop still.
@@ -208,12 +208,4 @@ fn supervise(
             None => {}
         }
     }
-}
-
-/// Stops us as the program was stopped. Returns whether we were continued, but not because the program had been.
-fn stop_with(program: i32, signal: i32) -> bool {
-    let waker = Waker::start(program);
-    let waker_process = waker.as_ref().map(Waker::process);
-    let continued_by = signals::stop_here(signal);
-    continued_by.is_some() && continued_by != waker_process
 }

@@ -44,7 +44,8 @@ use view::{json, profile, report};
 /// it stops the program at two dozen of them, or, where that could cut one in two (on terminals and
 /// sockets), has the kernel note them for a moment or samples faster. --exact sees every write call.
 ///
-/// The report goes to stderr. The exit status is the command's.
+/// The report goes to stderr. The exit status is the command's. Signals are passed on to it. When it is stopped, so is `trace`, and both
+/// go on together. A signal to the whole process group (kill %1) may reach it twice.
 #[derive(Args, Debug)]
 pub(crate) struct Trace {
     /// See every write call: counts, sizes, durations, and the call stacks that lead to them
@@ -94,7 +95,7 @@ impl Action for Trace {
         let profile = self.profile.as_deref().map(output::create).transpose()?;
         let timeline = profile.as_ref().map(|_| Timeline::recording(MOST_SPANS));
         let timeline = timeline.unwrap_or_default();
-        interrupts::install();
+        interrupts::install(self.pid.is_none());
         let mut findings = self.observe(timeline)?;
         if self.profile.is_some() && !self.exact {
             let note = "the profile shows only writes that were seen to wait; --exact shows all";

@@ -27,11 +27,15 @@ pub(crate) fn outpace(subcommand: &str) -> Command {
     command
 }
 
+/// The words before a command that is to run without the privileges of the superuser.
+pub(crate) const WITHOUT_PRIVILEGES: [&str; 3] =
+    ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
+
 /// The same without the privileges of the superuser.
 pub(crate) fn without_privileges(subcommand: &str) -> Command {
-    let mut command = Command::new("setpriv");
+    let mut command = Command::new(WITHOUT_PRIVILEGES[0]);
     command
-        .args(["--bounding-set=-all", "--inh-caps=-all"])
+        .args(&WITHOUT_PRIVILEGES[1..])
         .args([env!("CARGO_BIN_EXE_outpace"), subcommand])
         .stdin(Stdio::null());
     command

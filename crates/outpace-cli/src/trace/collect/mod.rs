@@ -8,18 +8,29 @@ pub(super) mod threads;
 mod watch;
 pub(super) mod watched;
 
-use crate::platform::clock;
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, Processor, Stat};
+use crate::platform::{clock, gate};
 use crate::trace::model::findings::Recording;
 use crate::trace::model::timeline::Timeline;
 use crate::user::quantity::counted;
-pub(super) use exact::gate::Subject;
-use exact::{Ledger, LedgerEntry, gate, ptrace, tracepoints};
+use exact::ptrace::Tracer;
+use exact::tracepoints::{self, Points, Rings};
+use exact::{Ledger, LedgerEntry};
 use rustix::process::{getpid, set_child_subreaper};
 use stacks::Recorder;
 use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::process::Command;
 use watched::Watched;
+
+/// The subject of a trace.
+pub(super) enum Subject {
+    /// A program that is started for it.
+    Program(Command),
+    /// A process that is running already.
+    Process(i32),
+}
 
 /// How it is traced.
 pub(super) struct Options {
@@ -150,6 +161,36 @@ fn lightly(
     Ok((run, Seen::Processes(processes)))
 }
 
+/// Of a program at its gate, or of a process that is running already.
+fn every_call(
+    root: i32,
+    gate: Option<UnixStream>,
+    ledger: &mut Ledger,
+    ready: &mut dyn FnMut(i32),
+) -> io::Result<Recording> {
+    let (threads, launched) = (procfs::running_threads(root), gate.is_some());
+    let rings = Points::find().and_then(|points| Rings::open(points, &threads, launched));
+    if launched {
+        // After the rings, as perf locks memory, too.
+        ready(root);
+    }
+    match rings {
+        Ok(rings) => {
+            ledger.look_at(root);
+            tracepoints::watch(rings, root, gate, ledger)
+        }
+        Err(refusal) => {
+            let mut run = Tracer::attach(root, ledger, launched)?.run(gate)?;
+            run.notes.push(format!(
+                "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON, a readable \
+                 /sys/kernel/tracing and enough locked memory, tracing costs a hundredth of this, and setuid programs keep \
+                 their privileges"
+            ));
+            Ok(run)
+        }
+    }
+}
+
 /// Every call, by the cheapest mechanism that is allowed.
 fn exactly(
     subject: Subject,
@@ -158,17 +199,12 @@ fn exactly(
 ) -> io::Result<(Recording, Seen)> {
     let mut ledger = Ledger::default();
     ledger.timeline = timeline;
-    let points = tracepoints::Points::find();
-    let mut run = match &points {
-        Ok(points) => tracepoints::record(*points, subject, &mut ledger, ready)?,
-        Err(_) => ptrace::record(subject, &mut ledger, ready)?,
-    };
-    if let Err(refusal) = &points {
-        run.notes.push(format!(
-            "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON and a readable \
-             /sys/kernel/tracing, tracing costs a hundredth of this, and setuid programs keep their privileges"
-        ));
-    }
+    let mut run = match subject {
+        Subject::Program(command) => gate::start(command, |root, gate| {
+            every_call(root, Some(gate), &mut ledger, ready)
+        }),
+        Subject::Process(root) => every_call(root, None, &mut ledger, ready),
+    }?;
     if run.lost > 0 {
         let lost = counted(run.lost, "record");
         run.notes

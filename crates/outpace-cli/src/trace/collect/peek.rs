@@ -10,6 +10,7 @@
 
 use crate::platform::clock::{self, Delay};
 use crate::platform::doing::Doing;
+use crate::platform::ending;
 use crate::platform::procfs;
 use crate::trace::kernel::calls::{self, Call};
 use crate::trace::kernel::{memory, sys};
@@ -117,7 +118,7 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
 /// The next stop of a thread; `None` when it has ended, or when the time is over.
 fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
     while clock::now_ns() < until_ns {
-        if let Some(stop) = sys::stop_of(thread)? {
+        if let Some(stop) = ending::stop_of(thread)? {
             return Ok(Some(stop));
         }
         // The next one is often a few microseconds away.

@@ -6,7 +6,7 @@ use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, IoCounters, Stat};
-use crate::platform::{interrupts, signals};
+use crate::platform::{interrupts, signals, stops};
 use crate::trace::model::findings::{Mode, Recording, Unseen};
 use crate::trace::model::timeline::Timeline;
 use crate::user::quantity::counted;
@@ -93,6 +93,7 @@ impl Watcher {
             }
             if self.launched && std::mem::take(&mut self.child_ended) {
                 ending = self.reap()?;
+                self.stop();
             }
             let root = self.alive.get(&self.root);
             let is_gone = root.is_none_or(|root| root.stat.is_over());
@@ -266,6 +267,16 @@ impl Watcher {
         for watched in self.alive.values_mut() {
             watched.sample([from_ns, now_ns], beside_others, &mut self.timeline);
         }
+    }
+
+    /// Stops with the program.
+    fn stop(&mut self) {
+        let stopped_ns = stops::follow(self.root);
+        for watched in self.alive.values_mut() {
+            watched.stopped_ns += stopped_ns;
+            watched.last_ns += stopped_ns;
+        }
+        self.last_look_ns += stopped_ns;
     }
 
     /// Reads the final counters of children that have ended, then reaps them.

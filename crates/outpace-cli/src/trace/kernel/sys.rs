@@ -3,13 +3,10 @@
 
 use perf_event::Counter;
 use perf_event_open_sys::ioctls;
-use rustix::io::retry_on_intr;
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, wait, waitid};
+use rustix::process::{WaitOptions, wait};
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
@@ -23,36 +20,20 @@ fn check(result: libc::c_long) -> io::Result<libc::c_long> {
 // ---- ptrace -----------------------------------------------------------------------------------
 
 /// Waits for any child or tracee: its thread id and raw status. It first asks in a loop for `spin`:
-/// the next stop is often a few microseconds away, and waking a sleeping processor takes longer.
-pub(in crate::trace) fn wait_any(spin: Duration) -> io::Result<(i32, i32)> {
+/// the next stop is often a few microseconds away, and waking a sleeping processor takes longer. `None`: it does not `sleep` then.
+pub(in crate::trace) fn wait_any(spin: Duration, sleep: bool) -> io::Result<Option<(i32, i32)>> {
     let until = Instant::now() + spin;
     loop {
+        let spins = Instant::now() < until;
         let mut options = WaitOptions::from_bits_retain(libc::__WALL as u32);
-        options.set(WaitOptions::NOHANG, Instant::now() < until);
+        options.set(WaitOptions::NOHANG, spins || !sleep);
         // In whatever process group it is.
         if let Some((thread, status)) = wait(options)? {
-            return Ok((thread.as_raw_pid(), status.as_raw()));
+            return Ok(Some((thread.as_raw_pid(), status.as_raw())));
+        } else if !spins && !sleep {
+            return Ok(None);
         }
     }
-}
-
-fn next_of(thread: i32, events: WaitIdOptions) -> io::Result<Option<WaitIdStatus>> {
-    let all = WaitIdOptions::from_bits_retain(libc::__WALL as u32);
-    let thread = Pid::from_raw(thread).ok_or(io::ErrorKind::NotFound)?;
-    Ok(retry_on_intr(|| waitid(WaitId::Pid(thread), events | all))?)
-}
-
-/// The stop of a traced thread, if there is one: the signal, and above it the event. Does not reap the thread.
-pub(in crate::trace) fn stop_of(thread: i32) -> io::Result<Option<i32>> {
-    let stop = next_of(thread, WaitIdOptions::STOPPED | WaitIdOptions::NOHANG)?;
-    Ok(stop.and_then(|stop| stop.trapping_signal().or(stop.stopping_signal())))
-}
-
-/// Waits until a thread has stopped or ended, and says whether it has ended by itself. Does not reap it.
-pub(in crate::trace) fn has_exited(thread: i32) -> io::Result<bool> {
-    let any = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;
-    let event = next_of(thread, any | WaitIdOptions::NOWAIT)?;
-    Ok(event.is_some_and(|event| event.exited()))
 }
 
 /// A request's type differs between C libraries.
@@ -135,29 +116,6 @@ pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
         PTRACE_SYSCALL_INFO_EXIT => AtCall::Exit { result: number },
         _ => AtCall::No,
     })
-}
-
-// ---- starting the child ------------------------------------------------------------------------
-
-/// Makes the child announce itself on the socket `inside` and wait there for a byte before it becomes the program. The end of this
-/// process ends the wait: the child closes its copy of `outside`, the other end.
-pub(in crate::trace) fn hold_at_gate(command: &mut Command, inside: OwnedFd, outside: RawFd) {
-    let announce_and_wait = move || {
-        let process = std::process::id().to_ne_bytes();
-        let mut byte = 0_u8;
-        let sent = process.as_ptr().cast();
-        // SAFETY: both descriptors are open (owned by this closure) and the buffers are valid; `outside` is used by the parent alone;
-        // `close`, `send` and `read` may be called between fork and exec. The kernel does not count `send` among the writes.
-        let waited = unsafe {
-            libc::close(outside);
-            libc::send(inside.as_raw_fd(), sent, process.len(), libc::MSG_NOSIGNAL) == 4
-                && libc::read(inside.as_raw_fd(), (&raw mut byte).cast(), 1) == 1
-        };
-        let refused = || io::Error::from_raw_os_error(libc::ECANCELED);
-        waited.then_some(()).ok_or_else(refused)
-    };
-    // SAFETY: the closure allocates nothing and calls async-signal-safe functions only.
-    unsafe { command.pre_exec(announce_and_wait) };
 }
 
 // ---- perf events -------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 //! Two mechanisms, the cheaper first: the kernel's system call tracepoints, read through
 //! `perf_event_open(2)`; and `ptrace(2)`, which stops the program at every call. Both hand calls to a [`Ledger`].
 
-pub(in crate::trace) mod gate;
 mod ledger;
 pub(crate) mod ptrace;
 mod tails;

@@ -1,21 +1,23 @@
 //! The mechanism without privileges: `ptrace`, which stops the program at every call.
 
 use super::Ledger;
-use super::gate::{self, Subject};
-use crate::platform::ending::Ending;
+use crate::platform::ending::{self, Ending};
 use crate::platform::procfs;
-use crate::platform::{clock, interrupts};
+use crate::platform::{clock, interrupts, signals, stops};
 use crate::trace::kernel::{memory, sys};
 use crate::trace::model::findings::{Mode, Recording};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 /// Traces by `ptrace`; only the thread that made it may use it.
-struct Tracer<'a> {
+pub(crate) struct Tracer<'a> {
     ledger: &'a mut Ledger,
     /// The traced threads, with their processes.
     threads: HashMap<i32, i32>,
+    /// Those of them that are stopped, until another process continues them.
+    stopped: HashSet<i32>,
     launched: bool,
     /// Calls are counted once the program has been started.
     started: bool,
@@ -30,37 +32,22 @@ struct Tracer<'a> {
 /// How long to ask for the next stop before sleeping.
 const SPIN: Duration = Duration::from_micros(50);
 
+/// How long to wait for the stops of the program's other processes.
+const PATIENCE_NS: u64 = 500_000_000;
+
 const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACEEXEC;
 
-/// Traces a command until it has ended, or a process that is running already, until it ends or the user interrupts.
-pub(crate) fn record(
-    subject: Subject,
-    ledger: &mut Ledger,
-    ready: &mut dyn FnMut(i32),
-) -> io::Result<Recording> {
-    match subject {
-        Subject::Program(command) => gate::start(command, |root, mut gate| {
-            let mut tracer = Tracer::attach(root, ledger, true)?;
-            ready(root);
-            tracer.began_ns = clock::now_ns();
-            // Should the program be gone, its end is the next event.
-            let _ = gate.write_all(b"!");
-            tracer.run()
-        }),
-        Subject::Process(root) => Tracer::attach(root, ledger, false)?.run(),
-    }
-}
-
 impl<'a> Tracer<'a> {
     /// Traces a process, of which each thread stops now.
-    fn attach(root: i32, ledger: &'a mut Ledger, launched: bool) -> io::Result<Self> {
+    pub(crate) fn attach(root: i32, ledger: &'a mut Ledger, launched: bool) -> io::Result<Self> {
         let mut tracer = Self {
             ledger,
             threads: HashMap::from([(root, root)]),
+            stopped: HashSet::new(),
             launched,
             started: !launched,
             is_over: false,
@@ -88,14 +75,18 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    fn run(mut self) -> io::Result<Recording> {
+    /// Traces it until it has ended, or, if there is no gate, the user interrupts.
+    pub(crate) fn run(mut self, gate: Option<UnixStream>) -> io::Result<Recording> {
+        self.began_ns = clock::now_ns();
+        // Should the program be gone, its end is the next event.
+        let _ = gate.map(|mut gate| gate.write_all(b"!"));
         while !self.threads.is_empty() {
-            if !self.started && sys::has_exited(self.run.root)? {
+            if !self.started && ending::has_exited(self.run.root)? {
                 // It could not be started; the starting thread reaps it.
                 break;
             }
-            match sys::wait_any(SPIN) {
-                Ok((thread, status)) => self.event(thread, status)?,
+            match sys::wait_any(SPIN, true) {
+                Ok(event) => event.map_or(Ok(()), |event| self.event(event))?,
                 Err(error) if error.raw_os_error() == Some(libc::ECHILD) => self.threads.clear(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -114,7 +105,8 @@ impl<'a> Tracer<'a> {
         Ok(self.run)
     }
 
-    fn event(&mut self, thread: i32, status: i32) -> io::Result<()> {
+    fn event(&mut self, (thread, status): (i32, i32)) -> io::Result<()> {
+        self.stopped.remove(&thread);
         if let Some(ending) = Ending::from_status(status) {
             self.threads.remove(&thread);
             if thread == self.run.root {
@@ -147,7 +139,7 @@ impl<'a> Tracer<'a> {
                 // With another signal, its process is stopped, and stays so.
                 match signal == libc::SIGTRAP || self.is_over {
                     true => self.go_on(thread, 0),
-                    false => sys::resume(thread, libc::PTRACE_LISTEN, 0),
+                    false => self.stop(thread, signal),
                 }
             }
             _ => self.go_on(thread, 0),
@@ -157,6 +149,31 @@ impl<'a> Tracer<'a> {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
             other => other,
         }
+    }
+
+    /// Leaves a thread stopped until its process is continued. This one stops with the program, and, as none of the other processes goes
+    /// on then, after those that stop as well: `less` restores the terminal before.
+    fn stop(&mut self, thread: i32, signal: i32) -> io::Result<()> {
+        sys::resume(thread, libc::PTRACE_LISTEN, 0)?;
+        self.stopped.insert(thread);
+        if thread == self.run.root && self.launched {
+            let until_ns = clock::now_ns() + PATIENCE_NS;
+            while self.stopped.len() < self.threads.len() && clock::now_ns() < until_ns {
+                match sys::wait_any(SPIN, false)? {
+                    Some(event) => self.event(event)?,
+                    None => std::thread::sleep(SPIN),
+                }
+            }
+            if !self.stopped.contains(&thread) {
+                return Ok(());
+            }
+            let (stopped_ns, is_continued) = stops::stop_with(thread, signal);
+            self.run.delayed_ns += stopped_ns;
+            if is_continued {
+                signals::continue_job(thread);
+            }
+        }
+        Ok(())
     }
 
     /// A thread that is traced from now on, unless it has ended or was let go before its parent told of it.

@@ -2,12 +2,11 @@
 //! buffer a processor. The program is never stopped; a call costs it one to two microseconds.
 
 use super::Ledger;
-use super::gate::{self, Subject};
 use super::tails::Tails;
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
-use crate::platform::interrupts;
 use crate::platform::procfs::{self, Stat};
+use crate::platform::{interrupts, stops};
 use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::sys;
 use crate::trace::model::findings::{Mode, Recording};
@@ -80,7 +79,7 @@ fn event<'a>(tracepoint: u64) -> Builder<'a> {
 }
 
 /// The rings of all processors, and the events that fill them, too.
-struct Rings {
+pub(crate) struct Rings {
     points: Points,
     rings: Vec<Sampler>,
     others: Vec<Counter>,
@@ -88,7 +87,18 @@ struct Rings {
 }
 
 impl Rings {
-    fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
+    /// Opens those of these threads, of one size: the largest of which memory may be locked for all.
+    pub(crate) fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
+        let mut size = LARGEST_RING;
+        loop {
+            match Self::of_size(size, points, threads, launched) {
+                Err(_) if size > LEAST_RING => size /= 2,
+                rings => return rings,
+            }
+        }
+    }
+
+    fn of_size(size: usize, points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
         let wanted: Vec<String> = Ledger::wanted()
             .map(|number| format!("id=={number}"))
             .collect();
@@ -117,15 +127,17 @@ impl Rings {
                         .mmap2(is_enter)
                         .comm(is_enter)
                         .comm_exec(is_enter);
+                    let event = match event.build() {
+                        // The thread has ended meanwhile.
+                        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
+                        event => event?,
+                    };
+                    sys::set_filter(&event, &filter)?;
                     if let Some(ring) = &ring {
-                        let event = event.build()?;
-                        sys::set_filter(&event, &filter)?;
                         sys::send_to(&event, ring)?;
                         rings.others.push(event);
                     } else {
-                        let first = with_ring(&event)?;
-                        sys::set_filter(&first, &filter)?;
-                        ring = Some(first);
+                        ring = Some(event.sampled(size)?);
                     }
                 }
             }
@@ -150,17 +162,6 @@ impl Rings {
             .collect();
         // An error is an interruption, which the caller looks for anyway.
         let _ = poll(&mut waiting, Some(&PATIENCE));
-    }
-}
-
-/// Opens an event with the largest ring that may be had.
-fn with_ring(event: &Builder) -> io::Result<Sampler> {
-    let mut size = LARGEST_RING;
-    loop {
-        match event.build()?.sampled(size) {
-            Err(_) if size > LEAST_RING => size /= 2,
-            ring => return ring,
-        }
     }
 }
 
@@ -302,28 +303,6 @@ impl Reader {
     }
 }
 
-/// Watches a command and its descendants until it has ended, or a process that is running already, until it ends or the user interrupts.
-pub(crate) fn record(
-    points: Points,
-    subject: Subject,
-    ledger: &mut Ledger,
-    ready: &mut dyn FnMut(i32),
-) -> io::Result<Recording> {
-    match subject {
-        Subject::Program(command) => gate::start(command, |root, gate| {
-            let rings = Rings::open(points, &[root], true)?;
-            ready(root);
-            ledger.look_at(root);
-            watch(rings, root, Some(gate), ledger)
-        }),
-        Subject::Process(root) => {
-            let rings = Rings::open(points, &procfs::running_threads(root), false)?;
-            ledger.look_at(root);
-            watch(rings, root, None, ledger)
-        }
-    }
-}
-
 /// Our own writes whose cost is measured with and without watching.
 const ROUNDS: usize = 8;
 const WRITES: u64 = 200;
@@ -348,7 +327,8 @@ fn call_ns(points: Points) -> io::Result<f64> {
     Ok(SLOWER * added_ns as f64 / WRITES as f64)
 }
 
-fn watch(
+/// Watches a process and its descendants until it has ended, or, if there is no gate, the user interrupts.
+pub(crate) fn watch(
     mut rings: Rings,
     root: i32,
     gate: Option<UnixStream>,
@@ -365,9 +345,12 @@ fn watch(
         root,
         ..Reader::default()
     };
-    let mut ending = None;
+    let (mut ending, mut stopped_ns) = (None, 0);
     loop {
         rings.wait(program.as_ref());
+        if launched {
+            stopped_ns += stops::follow(root);
+        }
         delay.look();
         // Another's child may stay a zombie.
         let is_over = Stat::of(root).is_none_or(Stat::is_over);
@@ -399,8 +382,8 @@ fn watch(
         call_ns,
         overhead_ns,
         busiest_ns: (delay.awake_ns() - delay.ns()).saturating_sub(overhead_ns),
-        delayed_ns: delay.ns(),
-        asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns())),
+        delayed_ns: delay.ns() + stopped_ns,
+        asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns() + stopped_ns)),
         lost: reader.lost,
         ..Recording::of(root, Mode::Tracepoints)
     })

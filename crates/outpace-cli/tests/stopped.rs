@@ -1,12 +1,13 @@
-//! A program that is stopped: what started `outpace run` sees that of `run`, and when one of the two is continued, the other goes on.
+//! A program that is stopped: what started `outpace run` or `outpace trace` sees that of these, and when one of the two is continued,
+//! the other goes on.
 
 mod scripted;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, kill_process_group, waitpid};
 use scripted::{
-    DEFAULT_SIGNALS, interactive_shell, parent_of, process_of, scratch, stat_field, text,
-    wait_until,
+    DEFAULT_SIGNALS, WITHOUT_PRIVILEGES, installed, interactive_shell, parent_of, process_of,
+    scratch, stat_field, text, wait_until,
 };
 use std::fs;
 use std::io::Read;
@@ -22,14 +23,15 @@ struct Job {
 }
 
 impl Job {
-    fn start(options: &[&str], command: &[&str]) -> Self {
+    fn start(words: &[&str], command: &[&str]) -> Self {
         let mut child = Command::new("env")
-            .args([DEFAULT_SIGNALS, OUTPACE, "run"])
-            .args(options)
+            .arg(DEFAULT_SIGNALS)
+            .args(words)
             .arg("--")
             .args(command)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
+            .stderr(Stdio::null())
             .process_group(0)
             .spawn()
             .unwrap();
@@ -99,10 +101,25 @@ impl Drop for Job {
     }
 }
 
-const OPTIONS: [&[&str]; 3] = [&[], &["--shim", "never"], &["--overflow", "drop"]];
+const RUN: &[&str] = &[OUTPACE, "run"];
+
+/// Commands that run another: `run` in its ways, `trace` in its modes, the last of which is ptrace(2).
+fn all() -> Vec<Vec<&'static str>> {
+    let mut all = vec![
+        RUN.to_vec(),
+        vec![OUTPACE, "run", "--shim", "never"],
+        vec![OUTPACE, "run", "--overflow", "drop"],
+        vec![OUTPACE, "trace"],
+        vec![OUTPACE, "trace", "--exact"],
+    ];
+    if installed(WITHOUT_PRIVILEGES[0]) {
+        all.push([&WITHOUT_PRIVILEGES[..], &all[4]].concat());
+    }
+    all
+}
 
 #[test]
-fn a_program_on_a_pipe_that_stops_itself_stops_its_run_after_its_last_words() {
+fn a_program_that_stops_itself_stops_what_runs_it_after_its_last_words() {
     const SIGNALS: [(&str, Signal); 6] = [
         ("STOP", Signal::STOP),
         ("TSTP", Signal::TSTP),
@@ -115,17 +132,17 @@ fn a_program_on_a_pipe_that_stops_itself_stops_its_run_after_its_last_words() {
     let script = format!(
         "for signal in {names}; do head -c 10000 /dev/zero | tr '\\0' x; echo $signal; kill -$signal $$; done; echo end"
     );
-    for options in OPTIONS {
-        let mut job = Job::start(options, &["sh", "-c", &script]);
+    for words in all() {
+        let mut job = Job::start(&words, &["sh", "-c", &script]);
         for (name, signal) in SIGNALS {
-            assert_eq!(job.stopped(), signal.as_raw(), "{options:?}");
+            assert_eq!(job.stopped(), signal.as_raw(), "{words:?}");
             let come = job.come();
-            assert_eq!(come.len(), 10_001 + name.len(), "{options:?}");
-            assert!(come.ends_with(&format!("x{name}\n")), "{options:?}");
+            assert_eq!(come.len(), 10_001 + name.len(), "{words:?}");
+            assert!(come.ends_with(&format!("x{name}\n")), "{words:?}");
             job.signal(Signal::CONT);
         }
         let (rest, status) = job.end();
-        assert_eq!((&*rest, status.code()), ("end\n", Some(0)), "{options:?}");
+        assert_eq!((&*rest, status.code()), ("end\n", Some(0)), "{words:?}");
     }
 }
 
@@ -135,8 +152,8 @@ fn no_stop_is_undone_when_the_whole_job_is_continued() {
     const ROUNDS: usize = 200;
     let script =
         format!("i=0; while test $i -lt {ROUNDS}; do i=$((i + 1)); kill -STOP $$; echo $i; done");
-    for options in [&[][..], &["--shim", "never"]] {
-        let mut job = Job::start(options, &["sh", "-c", &script]);
+    for words in all() {
+        let mut job = Job::start(&words, &["sh", "-c", &script]);
         for round in 1..=ROUNDS {
             job.stopped();
             assert_eq!(job.come().lines().count(), usize::from(round > 1));
@@ -149,57 +166,62 @@ fn no_stop_is_undone_when_the_whole_job_is_continued() {
 
 /// `cpulimit`, or `kill` at another shell, knows the program's process only.
 #[test]
-fn a_run_goes_on_when_a_process_continues_the_program() {
-    for options in OPTIONS {
+fn it_goes_on_when_a_process_continues_the_program() {
+    for words in all() {
         let script = "echo $$; read line </dev/null; while :; do kill -STOP $$; echo again; done";
-        let mut job = Job::start(options, &["sh", "-c", script]);
+        let mut job = Job::start(&words, &["sh", "-c", script]);
         let program: i32 = job.line().trim().parse().unwrap();
         let program = Pid::from_raw(program).unwrap();
         for _ in 0..5 {
             job.stopped();
             assert_eq!(job.come(), "");
             kill_process(program, Signal::CONT).unwrap();
-            assert_eq!(job.line(), "again\n", "{options:?}");
+            assert_eq!(job.line(), "again\n", "{words:?}");
         }
         job.stopped();
         kill_process(program, Signal::KILL).unwrap();
         let (rest, status) = job.end();
         assert_eq!(rest, "");
-        assert_eq!(status.signal(), Some(Signal::KILL.as_raw()), "{options:?}");
+        assert_eq!(status.signal(), Some(Signal::KILL.as_raw()), "{words:?}");
     }
 }
 
 #[test]
-fn a_signal_for_a_run_that_is_stopped_reaches_the_program_before_it_goes_on() {
+fn a_signal_for_one_that_is_stopped_reaches_the_program_before_it_goes_on() {
     let script = "trap 'echo term' TERM; kill -STOP $$; echo on";
-    let mut job = Job::start(&[], &["sh", "-c", script]);
-    job.stopped();
-    job.signal(Signal::TERM);
-    job.signal(Signal::CONT);
-    assert_eq!(job.line(), "term\n");
-    assert_eq!(job.line(), "on\n");
-    assert_eq!(job.end().1.code(), Some(0));
+    for words in all() {
+        let mut job = Job::start(&words, &["sh", "-c", script]);
+        job.stopped();
+        job.signal(Signal::TERM);
+        job.signal(Signal::CONT);
+        assert_eq!(job.line(), "term\n", "{words:?}");
+        assert_eq!(job.line(), "on\n", "{words:?}");
+        assert_eq!(job.end().1.code(), Some(0), "{words:?}");
+    }
 }
 
 #[test]
-fn a_program_that_catches_sigtstp_and_goes_on_is_not_held_up_by_its_run() {
-    for whole_job in [false, true] {
+fn a_program_that_catches_sigtstp_and_goes_on_is_not_held_up() {
+    for (words, whole_job) in all()
+        .iter()
+        .flat_map(|words| [(words, false), (words, true)])
+    {
         // A shell that waits for a command would wait for one that is stopped.
         let script = "trap 'echo caught; exit 3' TSTP; echo ready; while :; do :; done";
-        let mut job = Job::start(&[], &["sh", "-c", script]);
+        let mut job = Job::start(words, &["sh", "-c", script]);
         assert_eq!(job.line(), "ready\n");
         if whole_job {
             kill_process_group(job.process(), Signal::TSTP).unwrap();
         } else {
             job.signal(Signal::TSTP);
         }
-        assert_eq!(job.line(), "caught\n", "{whole_job}");
-        assert_eq!(job.end().1.code(), Some(3), "{whole_job}");
+        assert_eq!(job.line(), "caught\n", "{words:?} {whole_job}");
+        assert_eq!(job.end().1.code(), Some(3), "{words:?} {whole_job}");
     }
 }
 
 #[test]
-fn a_shell_has_its_prompt_back_from_a_program_on_a_pipe_that_stops_itself() {
+fn a_shell_has_its_prompt_back_from_a_program_that_stops_itself() {
     let Some(mut terminal) = interactive_shell() else {
         return;
     };
@@ -207,6 +229,8 @@ fn a_shell_has_its_prompt_back_from_a_program_on_a_pipe_that_stops_itself() {
         "$OUTPACE run --pipe -- sh -c 'kill -STOP $$; echo back'",
         "$OUTPACE run -- sh -c 'kill -TSTP $$; echo back' > >(cat)",
         "$OUTPACE run -- sh -c 'kill -STOP $$; echo back' | cat",
+        "$OUTPACE trace -- sh -c 'kill -STOP $$; echo back'",
+        "$OUTPACE trace --exact -- sh -c 'kill -TSTP $$; echo back'",
     ] {
         terminal.type_keys(&format!("{command}\r"));
         if command.ends_with("| cat") {
@@ -228,17 +252,21 @@ fn a_shell_has_its_prompt_back_from_a_program_on_a_pipe_that_stops_itself() {
         terminal.wait_for("$ ");
     }
     // Ctrl-Z.
-    terminal.type_keys("$OUTPACE run --pipe -- sh -c 'echo rea\"\"dy; exec cat'\r");
-    terminal.wait_for("ready\r\n");
-    terminal.type_keys("\x1a");
-    terminal.wait_for("Stopped");
-    terminal.wait_for("$ ");
-    terminal.type_keys("fg\r");
-    terminal.wait_for("run --pipe");
-    terminal.type_keys("abc\r");
-    terminal.wait_for("abc\r\nabc\r\n");
-    terminal.type_keys("\x04");
-    terminal.wait_for("$ ");
+    for command in ["run --pipe", "trace", "trace --exact"] {
+        terminal.type_keys(&format!(
+            "$OUTPACE {command} -- sh -c 'echo rea\"\"dy; exec cat'\r"
+        ));
+        terminal.wait_for("ready\r\n");
+        terminal.type_keys("\x1a");
+        terminal.wait_for("Stopped");
+        terminal.wait_for("$ ");
+        terminal.type_keys("fg\r");
+        terminal.wait_for(command);
+        terminal.type_keys("abc\r");
+        terminal.wait_for("abc\r\nabc\r\n");
+        terminal.type_keys("\x04");
+        terminal.wait_for("$ ");
+    }
     terminal.type_keys("exit\r");
     terminal.whole();
 }
