@@ -129,6 +129,9 @@ mod linux {
             .expect("it is drawn");
         // On a busy machine the lock takes longer than a draw call waits: the presenter's thread then writes the frame.
         assert!((3..=4).contains(&threads()), "beside another thread");
+        // Which waits for the text that was printed before. A drop does not.
+        let shown = terminal.backend_mut().flush_and_wait(None);
+        assert!(shown.expect("no error"), "the last picture");
         drop(terminal);
         drop(done);
         let _ = other.join();
