@@ -58,8 +58,8 @@ pub(in crate::trace) fn interrupt(thread: i32) -> io::Result<()> {
     ptrace(libc::PTRACE_INTERRUPT, thread, 0, 0).map(drop)
 }
 
-/// Lets a stopped thread go on by one of `PTRACE_SYSCALL` (to the next event, or entry or exit of a call), `PTRACE_DETACH` (untraced) and
-/// `PTRACE_LISTEN` (it stays stopped, but may be continued by others), delivering `signal` unless it is 0.
+/// Lets a stopped thread go on by one of `PTRACE_SYSCALL` (to the next event, or entry or exit of a call), `PTRACE_CONT` (to the next
+/// event), `PTRACE_DETACH` (untraced) and `PTRACE_LISTEN` (it stays stopped, but may be continued by others), delivering `signal` unless it is 0.
 pub(in crate::trace) fn resume(thread: i32, how: impl Into<i64>, signal: i32) -> io::Result<()> {
     ptrace(how, thread, 0, signal as usize).map(drop)
 }

@@ -215,7 +215,12 @@ impl<'a> Tracer<'a> {
         if self.is_over {
             self.threads.remove(&thread);
         }
-        let how = [libc::PTRACE_SYSCALL, libc::PTRACE_DETACH][usize::from(self.is_over)];
+        let how = match (self.is_over, self.started) {
+            (true, _) => libc::PTRACE_DETACH,
+            (false, true) => libc::PTRACE_SYSCALL,
+            // A program that is not there: the thread that starts it waits for the child's end, and would take a stop for that.
+            (false, false) => libc::PTRACE_CONT,
+        };
         sys::resume(thread, how, signal)
     }
 }
