@@ -248,8 +248,8 @@ impl Watched {
     pub(crate) fn unread(&self) -> (u64, u64) {
         let read = self.threads.writers().io.write_calls;
         let calls = self.own().write_calls.saturating_sub(read);
-        if calls > read && !self.threads.is_one() {
-            // Too few were read to tell of the others: the whole process's time does.
+        if calls > read && (read == 0 || !self.threads.is_one()) {
+            // Too few were read to tell of the others, or their threads were never seen: the whole process's time does.
             let whole = self.reaped.unwrap_or(self.stat.processor);
             let rounded_ns = 2 * procfs::UNIT_NS * u64::from(self.reaped.is_none());
             let whole_ns = whole.since(self.stat_before.processor).total_ns + rounded_ns;
