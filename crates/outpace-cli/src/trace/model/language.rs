@@ -33,7 +33,9 @@ impl Language {
     pub(crate) const RUST: Self = Self("Rust");
     /// C that prints by the shared C library's stdio and leaves its buffers as they are.
     pub(crate) const C: Self = Self("C");
-    /// The same, installed with the system: its user does not change it.
+    /// The same, but it may as well write by itself: it has `write`, too.
+    const WRITING_C: Self = Self("C that calls write");
+    /// C that is installed with the system: its user does not change it.
     pub(crate) const INSTALLED_C: Self = Self("C, installed");
     pub(crate) const PYTHON: Self = Self("Python");
     #[cfg(test)]
@@ -87,15 +89,13 @@ impl Language {
             Some(language) => language,
             None if name == Some("busybox") => Self::of_applet(&arguments),
             None => match file.and_then(|file| Self::of_binary(&file)) {
-                Some(Self("C" | "C++"))
+                Some(Self::C | Self::WRITING_C | Self("C++"))
                     if interpreter.is_some() || runs_a_script(process, &arguments) =>
                 {
                     Self::UNRECOGNISED
                 }
-                Some(Self::C) if has_stdbuf(process) => Self("C with stdbuf"),
-                Some(Self::C) if SYSTEM.split(' ').any(|place| executable.starts_with(place)) => {
-                    Self::INSTALLED_C
-                }
+                Some(c) if c.name() == "C" && has_stdbuf(process) => Self("C with stdbuf"),
+                Some(c) if c.name() == "C" && is_installed(executable) => Self::INSTALLED_C,
                 language => language.unwrap_or(Self::UNRECOGNISED),
             },
         }
@@ -145,7 +145,8 @@ impl Language {
         let is_c = contains(strings, "libc.so")
             && !contains(strings, "libstdc++")
             && !contains(strings, "libc++.");
-        (is_c && prints && !sets_buffers).then_some(Self::C)
+        let c = [Self::C, Self::WRITING_C][usize::from(imports("write writev"))];
+        (is_c && prints && !sets_buffers).then_some(c)
     }
 
     /// Whether the language's own printing makes one call for every print whatever the destination,
@@ -250,8 +251,11 @@ fn python(process: i32, arguments: &[String]) -> Language {
 /// programs hardly export any: gdb 39, grep 6, tmux 0.
 const FEWEST_OF_HOSTS: usize = 100;
 
-/// Where the system's own programs are.
-const SYSTEM: &str = "/usr/bin /usr/sbin /usr/lib /usr/libexec /bin /sbin";
+/// Whether it is one of the system's own programs.
+fn is_installed(executable: &Path) -> bool {
+    let mut places = "/usr/bin /usr/sbin /usr/lib /usr/libexec /bin /sbin".split(' ');
+    places.any(|place| executable.starts_with(place))
+}
 
 /// Whether the words of a Java virtual machine, or the names in an archive that it runs, name another language.
 fn runs_no_java(process: i32, arguments: &[String]) -> bool {
