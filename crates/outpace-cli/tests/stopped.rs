@@ -147,9 +147,7 @@ fn a_program_that_stops_itself_stops_what_runs_it_after_its_last_words() {
 }
 
 /// A shell continues a job's whole group: the program may have stopped itself again by the time `run` goes on.
-/// Some 2 of 10,000 such stops are not followed yet on a busy machine: wait(2) tells nothing of them, and the shell waits.
 #[test]
-#[ignore = "fails in 6 of 30 runs on a busy machine: an open fault"]
 fn no_stop_is_undone_when_the_whole_job_is_continued() {
     const ROUNDS: usize = 200;
     let script =

@@ -68,6 +68,13 @@ pub(crate) fn stop_of(thread: i32) -> io::Result<Option<i32>> {
     Ok(stop.and_then(|stop| stop.trapping_signal().or(stop.stopping_signal())))
 }
 
+/// Whether wait(2) has told all of a child: its stop, if it is stopped, is the one that was told.
+pub(crate) fn is_told(child: i32) -> bool {
+    let any = WaitIdOptions::STOPPED | WaitIdOptions::EXITED;
+    let next = next_of(child, any | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT);
+    next.is_ok_and(|next| next.is_none())
+}
+
 /// Waits until a thread has stopped or ended, and says whether it has ended by itself. Does not reap it.
 pub(crate) fn has_exited(thread: i32) -> io::Result<bool> {
     let any = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;

@@ -2,7 +2,7 @@
 //! alone, and a process that is stopped does not notice that.
 #![allow(unsafe_code)]
 
-use super::signals;
+use super::{ending, signals};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -52,16 +52,29 @@ impl Drop for Waker {
 /// Stops this process as its child was stopped. Returns whether it was continued, but not because the child had been. As for
 /// [`signals::stop_here`].
 pub(crate) fn stop_with(child: i32, signal: i32) -> bool {
-    let waker = Waker::start(child);
-    let waker_process = waker.as_ref().map(Waker::process);
-    let continued_by = signals::stop_here(signal);
-    continued_by.is_some() && continued_by != waker_process
+    loop {
+        let waker = Waker::start(child);
+        let waker_process = waker.as_ref().map(Waker::process);
+        let Some(continued_by) = signals::stop_here(signal) else {
+            return false;
+        };
+        if Some(continued_by) != waker_process {
+            return true;
+        }
+        // The kernel counts a child's switch after it has told of the stop: a first look in between takes it for a run.
+        if !(is_stopped(child) && ending::is_told(child)) {
+            return false;
+        }
+    }
+}
+
+fn is_stopped(process: i32) -> bool {
+    status_of(process).is_some_and(|status| Look::at(status.as_fd()).state == State::Stopped)
 }
 
 /// Continues a process if it is stopped; returns whether it was.
 pub(crate) fn continue_if_stopped(process: i32) -> bool {
-    let is_stopped =
-        status_of(process).is_some_and(|status| Look::at(status.as_fd()).state == State::Stopped);
+    let is_stopped = is_stopped(process);
     if is_stopped {
         signals::send(process, libc::SIGCONT);
     }
