@@ -19,8 +19,9 @@
 //! test: the times are for the reader to judge, on a machine without other work.
 //!
 //! The truth of an estimate: the program's time less its time after the advice, traced on the same destination (the median of
-//! the rounds, or of three runs where they are short). A verdict is wrong if it names calls as the limit where the advice gains no time, or no limit where the advice
-//! gains a quarter. A program that is its own remedy has nothing to gain, however its times differ.
+//! the rounds, or of three runs where they are short). A verdict is wrong if it names calls as the limit where the advice
+//! gains no time, or no limit where the advice gains a quarter. A program that is its own remedy has nothing to gain, however
+//! its times differ.
 
 mod corpus;
 mod scripted;

@@ -38,6 +38,12 @@ pub(crate) fn install(stops_with_child: bool) {
     }
 }
 
+/// The same for a program that asks [`came`] now and then: a waiting call goes on.
+pub(crate) fn watch() {
+    signals::tell_of_children();
+    remember_from_now_on(&INTERRUPTIONS, libc::SA_RESTART);
+}
+
 /// Stops this program as its child was stopped, and passes on what came meanwhile. Returns whether the child has to be continued.
 pub(crate) fn stop_with(child: i32, signal: i32) -> bool {
     let is_continued = waker::stop_with(child, signal);
@@ -46,12 +52,6 @@ pub(crate) fn stop_with(child: i32, signal: i32) -> bool {
     remember_from_now_on(&[libc::SIGTSTP], 0);
     end_watching(child, true);
     is_continued
-}
-
-/// The same for a program that asks [`came`] now and then: a waiting call goes on.
-pub(crate) fn watch() {
-    signals::tell_of_children();
-    remember_from_now_on(&INTERRUPTIONS, libc::SA_RESTART);
 }
 
 fn remember_from_now_on(signals: &[i32], flags: libc::c_int) {

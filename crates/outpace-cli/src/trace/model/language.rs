@@ -83,17 +83,14 @@ impl Language {
             marks.is_empty() || file.as_ref().is_none_or(|file| has_mark(file, marks))
         };
         let interpreter = Self::of_interpreter(name.unwrap_or_default(), &arguments);
+        let is_script = || interpreter.is_some() || runs_a_script(process, &arguments);
         match interpreter.filter(is_it) {
             Some(Self::PYTHON) => python(process, &arguments),
             Some(Self("Java")) if runs_no_java(process, &arguments) => Self::UNRECOGNISED,
             Some(language) => language,
             None if name == Some("busybox") => Self::of_applet(&arguments),
             None => match file.and_then(|file| Self::of_binary(&file)) {
-                Some(Self::C | Self::WRITING_C | Self("C++"))
-                    if interpreter.is_some() || runs_a_script(process, &arguments) =>
-                {
-                    Self::UNRECOGNISED
-                }
+                Some(c) if matches!(c.name(), "C" | "C++") && is_script() => Self::UNRECOGNISED,
                 Some(c) if c.name() == "C" && has_stdbuf(process) => Self("C with stdbuf"),
                 Some(c) if c.name() == "C" && is_installed(executable) => Self::INSTALLED_C,
                 language => language.unwrap_or(Self::UNRECOGNISED),
@@ -186,8 +183,10 @@ impl Language {
             // Its buffer has been asked for already.
             remedy = remedy.rsplit("; or ").next()?;
         }
-        let begin = [self.name(), ": "].concat();
-        Some([begin, String::new()][usize::from(remedy.starts_with('`'))].clone() + remedy)
+        Some(match remedy.starts_with('`') {
+            true => remedy.to_owned(),
+            false => format!("{}: {remedy}", self.name()),
+        })
     }
 }
 
