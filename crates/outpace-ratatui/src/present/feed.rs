@@ -422,6 +422,12 @@ mod tests {
     /// A reaction is that of all transcripts.
     static ALONE: Mutex<()> = Mutex::new(());
 
+    fn show(feed: &Feed, symbol: &str) {
+        let mut live = Screen::new(80, 1);
+        live.put_symbol(0, 0, symbol, 1, Style::default());
+        feed.show(live, 24).unwrap();
+    }
+
     #[test]
     fn behind_the_farewell_for_a_signal_nothing_is_written_before_the_process_goes_on() {
         let _alone = ALONE.lock();
@@ -429,17 +435,12 @@ mod tests {
         let renderer = TranscriptRenderer::new(Reflow::default(), Capabilities::full());
         let feed = Feed::start(renderer, Output::Terminal(terminal)).unwrap();
         on_terminals().push(Arc::downgrade(&feed.shared));
-        let show = |symbol| {
-            let mut live = Screen::new(80, 1);
-            live.put_symbol(0, 0, symbol, 1, Style::default());
-            feed.show(live, 24).unwrap();
-        };
-        show("#");
+        show(&feed, "#");
         assert!(feed.wait(None).unwrap());
         react(Ending::Stop);
         let written = feed.stats().bytes;
         // The thread that the signal has interrupted goes on.
-        show("%");
+        show(&feed, "%");
         feed.add([Addition::Line(Glyphs::default())]).unwrap();
         assert!(!feed.wait(Some(Duration::from_millis(50))).unwrap());
         assert_eq!(feed.stats().bytes, written);
@@ -454,16 +455,11 @@ mod tests {
         let (mut emulator, terminal) = terminal();
         let renderer = TranscriptRenderer::new(Reflow::default(), Capabilities::full());
         let feed = Feed::start(renderer, Output::Terminal(terminal.clone())).unwrap();
-        let show = |symbol| {
-            let mut live = Screen::new(80, 1);
-            live.put_symbol(0, 0, symbol, 1, Style::default());
-            feed.show(live, 24).unwrap();
-        };
-        show("#");
+        show(&feed, "#");
         assert!(feed.wait(None).unwrap());
         fill(&terminal);
         // The thread waits for the terminal.
-        show("%");
+        show(&feed, "%");
         while feed.shared.state().live.is_some() {
             std::thread::yield_now();
         }
