@@ -199,6 +199,7 @@ impl Shared<FeedState> {
             }
             let mut stats = state.stats;
             drop(state);
+            renderer.look_at_mode(|| output.is_raw());
             if let Some(size) = output.size() {
                 // The newest, so that lines are wrapped as the terminal wraps them.
                 rows = size.1;

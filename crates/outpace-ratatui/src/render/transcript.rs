@@ -224,6 +224,13 @@ impl TranscriptRenderer {
         self.is_newer_tmux = is_newer;
     }
 
+    /// Looks at the terminal's mode, if that matters to what is written.
+    pub(crate) fn look_at_mode(&mut self, is_raw: impl FnOnce() -> bool) {
+        if let Some(plain) = &mut self.plain {
+            plain.set_raw(is_raw());
+        }
+    }
+
     /// Takes the terminal to have had other output since the last farewell.
     pub(crate) fn expect_others(&mut self) {
         self.shares_row = true;

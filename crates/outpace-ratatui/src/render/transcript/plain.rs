@@ -1,4 +1,4 @@
-//! A transcript that is written into a pipe or a file: its lines as text, without a live region.
+//! A transcript that is written into a pipe, a file or a dumb terminal: its lines as text, without a live region.
 
 use super::{Addition, Glyphs};
 
@@ -8,9 +8,15 @@ pub(super) struct Plain {
     in_line: bool,
     /// The last line was added as a whole. It may be extended, but need not wait for that.
     is_whole: bool,
+    /// A terminal in raw mode, which does not return to the first column at a line feed.
+    is_raw: bool,
 }
 
 impl Plain {
+    pub(super) const fn set_raw(&mut self, is_raw: bool) {
+        self.is_raw = is_raw;
+    }
+
     /// Writes additions to the transcript. The line feed of the last line comes [later](Self::end_line).
     pub(super) fn render(&mut self, additions: &[Addition], out: &mut Vec<u8>) {
         for addition in additions {
@@ -37,7 +43,8 @@ impl Plain {
 
     pub(super) fn end_line(&mut self, out: &mut Vec<u8>) {
         if std::mem::take(&mut self.in_line) {
-            out.push(b'\n');
+            let end: &[u8] = if self.is_raw { b"\r\n" } else { b"\n" };
+            out.extend_from_slice(end);
         }
     }
 }
