@@ -650,6 +650,43 @@ fn the_name_of_a_program_does_nothing_to_the_terminal() {
 }
 
 #[test]
+fn the_command_in_a_remedy_can_be_run() {
+    let print = "#include <stdio.h>\nint main(void) { for (int n = 0; n < 200000; n++) { puts(\"a line\"); fflush(stdout); } }\n";
+    let Some(program) = compiled("p\u{1b}]0;t\u{7}'rinter", &[], print) else {
+        return;
+    };
+    if !installed("bash") {
+        return;
+    }
+    let report = scratch("can-be-run.txt");
+    let script = "exec \"$1\" trace \"$2\" 'an\nargument' 2>\"$3\"";
+    let paths = [
+        env!("CARGO_BIN_EXE_outpace"),
+        &program,
+        report.to_str().unwrap(),
+    ];
+    let words = [&["-c", script, "sh"], &paths[..]].concat();
+    let mut terminal = Terminal::start("sh", &words, false);
+    assert_eq!(terminal.wait().code(), Some(0));
+    let report = std::fs::read_to_string(report).unwrap();
+    let command = report
+        .split('`')
+        .nth(1)
+        .unwrap_or_else(|| panic!("{report}"));
+    let plain = command
+        .trim_start_matches("stdbuf -o64K ")
+        .trim_start_matches("outpace run -- ");
+    assert_ne!(plain, command);
+    let script = format!("printf '%s|' {plain}");
+    let output = Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!(
+        text(&output.stdout),
+        format!("{program}|an\nargument|"),
+        "{command}"
+    );
+}
+
+#[test]
 fn without_proc_everything_that_needs_it_says_so_at_once() {
     let outpace = env!("CARGO_BIN_EXE_outpace");
     // As root, in a mount namespace of its own; or in a process namespace with the /proc of another.

@@ -19,6 +19,7 @@ use clap::{Arg, ArgMatches, ColorChoice, Command};
 use crate::bench::toolchain::{find_program, is_executable};
 use crate::user::action::Action;
 use crate::user::failure::{Failure, Outcome, STATUSES};
+use crate::user::inert;
 use crate::user::names::closest;
 use crate::user::output::not_printed;
 use crate::user::screen::Screen;
@@ -115,7 +116,7 @@ fn program(error: &clap::Error, arguments: &[OsString]) -> Option<Failure> {
     let words = arguments.get(1..)?.iter().map(|word| word.to_str());
     let words: Vec<&str> = words.collect::<Option<_>>()?;
     let name = words.first().filter(|name| is_program(name))?;
-    let command = shlex::try_join(words.iter().copied()).ok()?;
+    let command = inert::command(words.iter().copied())?;
     let remedy =
         format!("to run it: outpace run {command}; to look at it: outpace trace {command}");
     Some(Failure::usage(*name, "a program, not a command of outpace").remedy(remedy))

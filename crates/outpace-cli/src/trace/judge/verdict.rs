@@ -4,6 +4,7 @@ use super::estimate;
 use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::target::Kind;
+use crate::user::inert;
 use crate::user::quantity::{counted, duration, grouped};
 use serde::Serialize;
 use std::fmt::Display;
@@ -164,10 +165,9 @@ impl Verdict {
                 }
             },
         }
-        if run.ending.is_some() {
-            // Its command is known.
-            let words = findings.command.iter().map(String::as_str);
-            let command = shlex::try_join(words).unwrap_or_default();
+        let words = findings.command.iter().map(String::as_str);
+        // With -p only its name is known.
+        if let Some(command) = inert::command(words).filter(|_| run.ending.is_some()) {
             for remedy in &mut verdict.remedies {
                 *remedy = remedy.replace("CMD…", &command);
             }
