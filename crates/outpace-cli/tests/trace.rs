@@ -947,7 +947,10 @@ fn no_pipe_is_polled_that_the_program_writes_to() {
 #[test]
 fn a_signal_to_the_tracer_alone_is_passed_on() {
     for exact in [&[][..], &["--exact"]] {
-        for signal in ["INT", "QUIT", "TERM"] {
+        // The last one is a real-time signal.
+        for signal in [
+            "INT", "QUIT", "TERM", "USR1", "USR2", "ALRM", "PROF", "PWR", "IO", "40",
+        ] {
             let script =
                 format!("trap 'exit 3' {signal}; echo ready; while :; do sleep 0.01; done");
             let tracer = outpace(&[exact, &["--", "sh", "-c", &script]].concat());
@@ -968,6 +971,31 @@ fn a_signal_to_the_tracer_alone_is_passed_on() {
             assert_eq!(tracer.wait().unwrap().code(), Some(3), "{exact:?} {signal}");
         }
     }
+}
+
+#[test]
+fn an_alarm_from_before_the_tracer_is_for_the_program() {
+    if !installed("perl") {
+        return;
+    }
+    let words = [
+        "-e",
+        "alarm 1; exec @ARGV",
+        env!("CARGO_BIN_EXE_outpace"),
+        "trace",
+    ];
+    let mut tracer = Command::new("perl");
+    let tracer = tracer.args(words).args(["--", "sleep", "100"]);
+    let report = scratch("alarm.txt");
+    let status = tracer
+        .stderr(std::fs::File::create(&report).unwrap())
+        .status();
+    assert_eq!(status.unwrap().signal(), Some(libc::SIGALRM));
+    let report = std::fs::read_to_string(report).unwrap();
+    assert!(
+        report.contains("the program ended with signal SIGALRM"),
+        "{report}"
+    );
 }
 
 #[test]

@@ -6,35 +6,41 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// A bit for each that has arrived, and [`SENT`] bits higher one for each that was sent by a process, and not by a terminal to
-/// all of its foreground job.
+/// A bit for each that has arrived, and one for each that was sent by a process, and not by a terminal to all of its foreground job.
 static PENDING: AtomicU64 = AtomicU64::new(0);
-const SENT: i32 = 32;
+static SENT: AtomicU64 = AtomicU64::new(0);
 /// The last interruption, taken or not.
 static LAST: AtomicI32 = AtomicI32::new(0);
 
 const INTERRUPTIONS: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP];
 
+/// They are numbered from 1 to 64.
+const fn bit(signal: i32) -> u64 {
+    1 << (signal - 1)
+}
+
 extern "C" fn remember(signal: libc::c_int, info: *const libc::siginfo_t, _: *const libc::c_void) {
     // SAFETY: the kernel passes a valid structure to a handler with SA_SIGINFO.
-    let is_sent = u64::from(unsafe { (*info).si_code } <= 0);
-    let bits = 1 << signal | is_sent << (SENT + signal);
-    PENDING.fetch_or(bits, Ordering::Relaxed);
+    if unsafe { (*info).si_code } <= 0 {
+        SENT.fetch_or(bit(signal), Ordering::Relaxed);
+    }
+    PENDING.fetch_or(bit(signal), Ordering::Release);
     if INTERRUPTIONS.contains(&signal) {
         LAST.store(signal, Ordering::Relaxed);
     }
 }
 
 /// From now on SIGINT, SIGQUIT, SIGTERM and SIGHUP are remembered, and interrupt a waiting call. Those that are ignored (by
-/// `nohup`, say) stay ignored, and a child gets the default back at its `exec`. If this program is to [stop with](stop_with) its child,
-/// it does not stop before, when the terminal says so to both.
-pub(crate) fn install(stops_with_child: bool) {
+/// `nohup`, say) stay ignored, and a child gets the default back at its `exec`. If this program has a child, the same is so of others that
+/// are [passed on](end_watching) to it, and when the terminal stops both, this program [stops with](stop_with) its child, not before.
+pub(crate) fn install(has_child: bool) {
     // `sleep` waits for the blocked SIGCHLD, and a stop ends with a SIGCONT.
     signals::block(&[libc::SIGCHLD, libc::SIGCONT]);
     signals::tell_of_children();
     remember_from_now_on(&INTERRUPTIONS, 0);
-    if stops_with_child {
+    if has_child {
         remember_from_now_on(&[libc::SIGTSTP], 0);
+        remember_from_now_on(&signals::passed_on(), 0);
     }
 }
 
@@ -48,7 +54,7 @@ pub(crate) fn watch() {
 pub(crate) fn stop_with(child: i32, signal: i32) -> bool {
     let is_continued = waker::stop_with(child, signal);
     // The kernel, too, drops it when a process is continued.
-    PENDING.fetch_and(!(1 << libc::SIGTSTP), Ordering::Relaxed);
+    PENDING.fetch_and(!bit(libc::SIGTSTP), Ordering::Relaxed);
     remember_from_now_on(&[libc::SIGTSTP], 0);
     end_watching(child, true);
     is_continued
@@ -74,10 +80,13 @@ fn remember_from_now_on(signals: &[i32], flags: libc::c_int) {
 /// Whether a signal that has arrived since the last call ends the watching of a process. It does not if the process is a child of ours:
 /// the child gets the signal, unless the terminal has sent it to the child as well, and may end by it.
 pub(crate) fn end_watching(process: i32, is_child: bool) -> bool {
-    let pending = PENDING.swap(0, Ordering::Relaxed);
-    for signal in (1..SENT).filter(|signal| is_child && pending >> signal & 1 != 0) {
-        let is_sent = pending >> (SENT + signal) & 1 != 0;
-        if is_sent || matches!(signal, libc::SIGTERM | libc::SIGHUP) {
+    let pending = PENDING.swap(0, Ordering::Acquire);
+    // Those that arrive from now on have theirs still when they are taken.
+    let sent = SENT.fetch_and(!pending, Ordering::Relaxed);
+    for signal in (1..=64).filter(|&signal| is_child && pending & bit(signal) != 0) {
+        // An alarm that was set before this program was started is for its program, too.
+        let is_for_it = matches!(signal, libc::SIGTERM | libc::SIGHUP | libc::SIGALRM);
+        if is_for_it || sent & bit(signal) != 0 {
             signals::send(process, signal);
         }
     }

@@ -96,8 +96,10 @@ pub(crate) fn pass_on_to(command: &mut Command) {
     });
     let pipe_was_ignored = PIPE_WAS_IGNORED.load(Ordering::Relaxed);
     let file_limit_was_a_signal = FILE_LIMIT_IS_AN_ERROR.load(Ordering::Relaxed);
+    let mut remembered = passed_on();
+    remembered.extend([libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP]);
     let restore = move || {
-        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+        for &signal in &remembered {
             if !is_ignored(signal) {
                 set_default(signal);
             }
@@ -162,6 +164,12 @@ pub(crate) fn meant_for_programs() -> impl Iterator<Item = i32> {
         libc::SIGABRT,
     ];
     NAMED.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
+}
+
+/// Those that are passed on to a child, beside the ones that interrupt.
+pub(super) fn passed_on() -> Vec<i32> {
+    let named = [libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
+    named.into_iter().chain(meant_for_programs()).collect()
 }
 
 impl Signals {
