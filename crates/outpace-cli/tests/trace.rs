@@ -322,7 +322,7 @@ fn the_exact_mode_shows_where_writes_are_made_where_perf_may_look() {
     }
     let text_of_it = "#include <unistd.h>\n\
         __attribute__((noinline)) int say(void) { return write(1, \"x\\n\", 2) + 1; }\n\
-        int main(void) { for (int i = 0; i < 300000; i++) if (say() < 0) return 1; }\n";
+        int main(void) { for (int i = 0; i < 30000; i++) if (say() < 0) return 1; }\n";
     let options = ["-O1", "-g", "-fno-omit-frame-pointer"];
     let Some(program) = compiled("where", &options, text_of_it) else {
         return;
@@ -378,12 +378,19 @@ fn a_program_of_a_millisecond_takes_at_least_its_processor_time() {
 #[test]
 fn no_write_to_a_terminal_is_cut_in_two() {
     let whole = "#include <unistd.h>\n\
-        int main(void) { for (int i = 0; i < 100000; i++) if (write(1, \"some line\\n\", 10) != 10) return 7; }\n";
+        int main(int n, char **v) { for (int i = 0; i < (n > 1 ? 10000 : 100000); i++)\n\
+        if (write(1, \"some line\\n\", 10) != 10) return 7; }\n";
     let Some(program) = compiled("whole", &[], whole) else {
         return;
     };
     for exact in [&[][..]; 8].into_iter().chain([&["--exact"][..]; 2]) {
-        let arguments = [&["trace"], exact, &[&program]].concat();
+        // By ptrace each write takes a while.
+        let fewer = if exact.is_empty() {
+            &[][..]
+        } else {
+            &["fewer"]
+        };
+        let arguments = [&["trace"], exact, &["--", &program], fewer].concat();
         let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &arguments, false);
         assert_eq!(terminal.wait().code(), Some(0), "{exact:?}");
     }
@@ -1303,7 +1310,13 @@ fn what_waits_for_the_device_after_small_writes_is_told_of() {
         if found["mode"] == "ptrace" {
             return println!("skipped: ptrace has no verdict");
         }
-        assert_eq!(found["verdict"]["limit"], "calls", "{found:#}");
+        // Where it lacked a processor for long, how much is saved is not known.
+        let lacked = ns("delayed_ns") > found["verdict"]["now_ns"].as_u64().unwrap();
+        let limit = &found["verdict"]["limit"];
+        assert!(
+            limit == "calls" || lacked && limit == "unknown",
+            "{found:#}"
+        );
         let remedy = found["verdict"]["remedies"][0].as_str().unwrap();
         assert!(remedy.contains("fsync once for many"), "{remedy}");
     }
@@ -1451,13 +1464,13 @@ fn a_shell_that_redirects_its_stdout_again_and_again_writes_to_no_known_place() 
 #[test]
 fn a_pipe_between_two_that_are_traced_has_no_reader_that_is_the_limit() {
     // The readers of the last ones may end before they are looked at.
-    let pipelines = [
-        &["seq 1 100000 | sed -u s/1/2/"][..],
-        &["yes | head | cat"; 3],
-    ]
-    .concat();
-    for exact in [&[][..], &["--exact"][..]] {
-        for pipeline in &pipelines {
+    let short = ["yes | head | cat"; 3];
+    // By ptrace each line takes a while.
+    for (exact, long) in [
+        (&[][..], "seq 1 100000 | sed -u s/1/2/"),
+        (&["--exact"], "seq 1 10000 | sed -u s/1/2/"),
+    ] {
+        for pipeline in short.into_iter().chain([long]) {
             let words = [exact, &["--", "sh", "-c", pipeline]].concat();
             let found = findings(&words, "pipeline.json");
             assert_ne!(found["verdict"]["limit"], "reader", "{found:#}");

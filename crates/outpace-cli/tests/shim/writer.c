@@ -898,7 +898,7 @@ int main(int count, char **words) {
     else if (!strcmp(what, "holds")) return holds(atoi(more));
     else if (!strcmp(what, "becomes")) { burst(30); execl(more, more, "burst", NULL); return 1; }
     else if (!strcmp(what, "aborts")) { burst(30); char *volatile p = malloc(20); free(p); free(p); }
-    else if (!strcmp(what, "forever")) { burst(1000); line(1, "ready", 0); for (;;) { if (write(1, "on\n", 3) < 0) { int e = errno; close(open(more, O_CREAT | O_WRONLY, 0600)); return e; } usleep(1000); } }
+    else if (!strcmp(what, "forever")) { burst(1000); line(1, "ready", 0); static const char on[999] = "on"; for (;;) { if (write(1, on, sizeof on) < 0) { int e = errno; close(open(more, O_CREAT | O_WRONLY, 0600)); return e; } usleep(1000); } }
     else if (!strcmp(what, "idle")) { burst(100); line(1, "idle", 0); pause(); }
     else return 2;
     return 0;
