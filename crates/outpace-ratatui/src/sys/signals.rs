@@ -4,7 +4,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, IntoRawFd};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::Terminal;
@@ -64,6 +64,8 @@ impl Stops {
 /// All [`Stops`] that were ever made.
 static MADE: Mutex<Vec<&'static Stops>> = Mutex::new(Vec::new());
 static STOPS: AtomicPtr<Stops> = AtomicPtr::new(std::ptr::null_mut());
+/// The process whose stops are caught. A child of its forks inherits the handlers, and not the terminal.
+static CAUGHT_IN: AtomicU32 = AtomicU32::new(0);
 static STOPPED: AtomicBool = AtomicBool::new(false);
 /// The handler is about to give the terminal to the shell.
 static STOPPING: AtomicBool = AtomicBool::new(false);
@@ -114,7 +116,23 @@ unsafe fn errno() -> *mut libc::c_int {
     }
 }
 
-extern "C" fn on_stop(_: libc::c_int) {
+/// Whether this is the process that a static names. Async-signal-safe.
+fn is_this(process: &AtomicU32) -> bool {
+    process.load(Ordering::Acquire) == std::process::id()
+}
+
+/// In a child of a fork a signal has its own effect, once its handler has returned; unless that is a handler of the program's, which has called ours.
+fn have_its_own_effect(signal: libc::c_int, handler: usize) {
+    if replace(signal, handler, libc::SIG_DFL) {
+        // SAFETY: async-signal-safe, without preconditions.
+        unsafe { libc::raise(signal) };
+    }
+}
+
+extern "C" fn on_stop(signal: libc::c_int) {
+    if !is_this(&CAUGHT_IN) {
+        return have_its_own_effect(signal, on_stop_address());
+    }
     // SAFETY: the pointer is null or came from `Box::leak`, whose value is never changed or freed. All calls are
     // async-signal-safe; the terminal's descriptor stays open.
     unsafe {
@@ -177,6 +195,9 @@ unsafe fn stop_by_default() {
 }
 
 extern "C" fn on_continue(_: libc::c_int) {
+    if !is_this(&CAUGHT_IN) {
+        return;
+    }
     STOPPED.store(true, Ordering::Release);
     // SAFETY: async-signal-safe. The application learns of it as of a resize, and draws.
     unsafe { libc::raise(libc::SIGWINCH) };
@@ -185,7 +206,7 @@ extern "C" fn on_continue(_: libc::c_int) {
 /// Replaces a signal's action if it is `expected`. Returns whether it was.
 fn replace(signal: libc::c_int, expected: usize, action: usize) -> bool {
     // SAFETY: `sigaction` reads and writes structures of ours, which are valid when zeroed; the handlers
-    // are the two above, which are async-signal-safe, or SIG_DFL.
+    // are those of this module, which are async-signal-safe, or SIG_DFL.
     unsafe {
         let mut current: libc::sigaction = std::mem::zeroed();
         if libc::sigaction(signal, std::ptr::null(), &mut current) != 0
@@ -200,11 +221,15 @@ fn replace(signal: libc::c_int, expected: usize, action: usize) -> bool {
     }
 }
 
+fn on_stop_address() -> usize {
+    let handler: extern "C" fn(libc::c_int) = on_stop;
+    handler as usize
+}
+
 fn handlers() -> [(libc::c_int, usize); 2] {
-    let stop: extern "C" fn(libc::c_int) = on_stop;
     let proceed: extern "C" fn(libc::c_int) = on_continue;
     [
-        (libc::SIGTSTP, stop as usize),
+        (libc::SIGTSTP, on_stop_address()),
         (libc::SIGCONT, proceed as usize),
     ]
 }
@@ -238,6 +263,7 @@ pub(crate) fn catch_stops(terminal: &Terminal, farewell: &'static str) -> io::Re
     };
     STOPS.store(std::ptr::from_ref(stops).cast_mut(), Ordering::Release);
     STOPPED.store(false, Ordering::Release);
+    CAUGHT_IN.store(std::process::id(), Ordering::Release);
     for (signal, handler) in handlers() {
         replace(signal, libc::SIG_DFL, handler);
     }
@@ -283,6 +309,9 @@ static WAKE: AtomicI32 = AtomicI32::new(-1);
 const ENDS: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
 
 extern "C" fn on_ending(signal: libc::c_int) {
+    if !is_this(&WATCHED_IN) {
+        return have_its_own_effect(signal, on_ending_address());
+    }
     // SAFETY: `write` is async-signal-safe, the descriptor is never closed, and `errno` is that of this thread.
     unsafe {
         let saved = *errno();
@@ -301,12 +330,14 @@ fn endings() -> impl Iterator<Item = libc::c_int> {
     ENDS.into_iter().chain([libc::SIGTSTP])
 }
 
-/// What `exit` calls, and the process that has it: a child of a fork has none of the threads.
-static AT_EXIT: OnceLock<(Reaction, u32)> = OnceLock::new();
+/// The process that has the thread which reacts: a child of a fork has not.
+static WATCHED_IN: AtomicU32 = AtomicU32::new(0);
+/// What `exit` calls.
+static AT_EXIT: OnceLock<Reaction> = OnceLock::new();
 
 extern "C" fn on_exit() {
-    if let Some((react, process)) = AT_EXIT.get()
-        && *process == std::process::id()
+    if let Some(react) = AT_EXIT.get()
+        && is_this(&WATCHED_IN)
     {
         react(Ending::End);
     }
@@ -315,9 +346,9 @@ extern "C" fn on_exit() {
 /// From now on `react` is called, on a thread of its own, before a signal ends or stops the process, and after it has been
 /// continued, and by `exit`. Signals that the application handles, or ignores, are left alone.
 pub(crate) fn watch_endings(react: Reaction) -> io::Result<()> {
-    static STARTED: Mutex<bool> = Mutex::new(false);
-    let mut started = STARTED.lock().unwrap_or_else(PoisonError::into_inner);
-    if !*started {
+    static STARTING: Mutex<()> = Mutex::new(());
+    let _starting = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    if !is_this(&WATCHED_IN) {
         let (mut signals, wake) = io::pipe()?;
         WAKE.store(wake.into_raw_fd(), Ordering::Release);
         let work = move || {
@@ -328,10 +359,11 @@ pub(crate) fn watch_endings(react: Reaction) -> io::Result<()> {
         };
         let named = std::thread::Builder::new().name("outpace-signals".into());
         without_signals(|| named.spawn(work))?;
-        AT_EXIT.get_or_init(|| (react, std::process::id()));
-        // SAFETY: the function is there as long as the process. Without room for it, `exit` does as it did.
-        unsafe { libc::atexit(on_exit) };
-        *started = true;
+        if AT_EXIT.set(react).is_ok() {
+            // SAFETY: the function is there as long as the process. Without room for it, `exit` does as it did.
+            unsafe { libc::atexit(on_exit) };
+        }
+        WATCHED_IN.store(std::process::id(), Ordering::Release);
     }
     for signal in endings() {
         replace(signal, libc::SIG_DFL, on_ending_address());

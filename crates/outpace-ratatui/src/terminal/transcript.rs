@@ -437,23 +437,37 @@ impl Transcript {
 /// Lines of others, as those of a logger: each is [appended](Transcript::append) once its line feed is there, without its escape sequences. It ends a
 /// line that is being streamed, which goes on in a row of its own. Nothing waits for the terminal, `flush` neither.
 ///
-/// Threads share a transcript by `Arc<Mutex<Transcript>>`. That is a writer of `tracing_subscriber::fmt().with_writer(…)`; for `env_logger` and others a
-/// type of the program's own locks it in `write`.
+/// Threads share a transcript by `Arc<Mutex<Transcript>>`, and loggers by a type of the program's own that locks it:
 ///
 /// ```
-/// use std::io::Write;
+/// use std::io::{self, Write};
 /// use std::sync::{Arc, Mutex};
 ///
 /// use outpace_ratatui::Transcript;
 /// use ratatui::layout::Size;
 ///
-/// let transcript = Transcript::writer(std::io::sink(), Size::new(80, 24))?;
+/// #[derive(Clone)]
+/// struct Log(Arc<Mutex<Transcript>>);
+///
+/// impl Write for Log {
+///     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+///         self.0.lock().unwrap().write(bytes)
+///     }
+///
+///     fn flush(&mut self) -> io::Result<()> {
+///         Ok(())
+///     }
+/// }
+///
+/// let transcript = Transcript::writer(io::sink(), Size::new(80, 24))?;
 /// let transcript = Arc::new(Mutex::new(transcript));
-/// let log = transcript.clone();
-/// std::thread::spawn(move || writeln!(log.lock().unwrap(), "connected")).join().unwrap()?;
+/// let mut log = Log(transcript.clone());
+/// // tracing_subscriber::fmt().with_writer(move || log.clone()).init();
+/// // env_logger::builder().target(env_logger::Target::Pipe(Box::new(log))).init();
+/// std::thread::spawn(move || writeln!(log, "connected")).join().unwrap()?;
 /// transcript.lock().unwrap().extend("hello")?;
 /// transcript.lock().unwrap().finish()?;
-/// # std::io::Result::Ok(())
+/// # io::Result::Ok(())
 /// ```
 impl Write for Transcript {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

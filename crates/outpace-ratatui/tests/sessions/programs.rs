@@ -13,7 +13,7 @@ use crossterm::terminal::{
 use outpace_ratatui::{Options, OutpaceBackend, Transcript};
 use ratatui::widgets::Widget;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use rustix::process::{getpid, setpgid};
+use rustix::process::{Pid, WaitOptions, getpid, setpgid};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr, tcsetpgrp};
 
 use super::fill::fill_stdout;
@@ -432,12 +432,33 @@ fn talks() -> std::io::Result<()> {
                 let child = format!("printf working...; kill -{signal} $PPID; sleep 0.1");
                 transcript.suspend(|| Command::new("sh").args(["-c", &child]).status())??;
             }
+            "fork" => {
+                let ended_by = child_of_a_fork_ends_itself()?;
+                transcript.append(format!("the child was ended by {ended_by}"))?;
+            }
             "exit" => return transcript.finish(),
             "leave" => std::process::exit(0),
             _ => transcript.extend("!")?,
         }
     }
     Ok(())
+}
+
+/// The signal that has ended a child of a fork, which has sent SIGTERM to itself; 0 if none has.
+#[allow(unsafe_code)]
+fn child_of_a_fork_ends_itself() -> std::io::Result<i32> {
+    // SAFETY: the child calls nothing that is not async-signal-safe.
+    let child = unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            libc::raise(libc::SIGTERM);
+            libc::_exit(0);
+        }
+        child
+    };
+    let ended = rustix::process::waitpid(Pid::from_raw(child), WaitOptions::empty())?;
+    let signal = ended.and_then(|(_, status)| status.terminating_signal());
+    Ok(signal.unwrap_or(0))
 }
 
 /// A transcript behind a text without a newline.

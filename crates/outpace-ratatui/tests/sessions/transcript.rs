@@ -143,6 +143,16 @@ fn what_an_editor_and_a_child_print_comes_between_the_lines_of_a_transcript() {
 }
 
 #[test]
+fn a_signal_to_a_child_of_a_fork_is_the_childs_alone() {
+    let mut session = Session::start("talks");
+    session.pid();
+    session.press("fork\nexit\n");
+    session.wait_for_end();
+    session.wait_for("the child was ended by 15");
+    session.wait("given back", |screen| !screen.hide_cursor());
+}
+
+#[test]
 fn a_signal_while_a_child_has_the_terminal_erases_none_of_its_output() {
     for signal in ["TERM", "TSTP"] {
         let mut session = Session::start("talks");
