@@ -112,10 +112,8 @@ impl Action for Trace {
         io::stderr()
             .write_all(report::text(&findings, &verdict, screen).as_bytes())
             .map_err(|error| Failure::failed("stderr", error))?;
-        Ok(findings
-            .run
-            .ending
-            .map_or(ExitCode::SUCCESS, Ending::repeat))
+        let ending = findings.run.ending;
+        Ok(ending.map_or(ExitCode::SUCCESS, Ending::repeat))
     }
 }
 

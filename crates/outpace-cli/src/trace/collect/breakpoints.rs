@@ -49,15 +49,10 @@ pub(super) struct Breakpoints {
 
 fn event(thread: i32, address: u64) -> io::Result<Counter> {
     let mut event = Builder::new(Breakpoint::execute(address));
-    event
-        .observe_pid(thread)
-        .any_cpu()
-        .sample_period(1)
-        .sample(SampleFlag::REGS_USER | SampleFlag::STACK_USER)
-        .sample_regs_user(REGISTERS)
-        .sample_stack_user(8)
-        .remove_on_exec(true)
-        .build()
+    event.observe_pid(thread).any_cpu().sample_period(1);
+    event.sample(SampleFlag::REGS_USER | SampleFlag::STACK_USER);
+    event.sample_regs_user(REGISTERS).sample_stack_user(8);
+    event.remove_on_exec(true).build()
 }
 
 impl Breakpoints {

@@ -88,16 +88,15 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     run.delayed_ns = run.delayed_ns.min(not_running_ns);
     if process.is_none() {
         let ours = getpid().as_raw_pid();
-        run.notes
-            .extend(procfs::children(ours, ours).into_iter().map(|child| {
-                let name = procfs::name(child).unwrap_or_default();
-                let state = if Stat::of(child).is_some_and(Stat::is_over) {
-                    "has ended after it: its last writes may not be counted".to_owned()
-                } else {
-                    format!("goes on: `outpace trace -p {child}` watches it")
-                };
-                format!("process {child} ({name}), which the program left behind, {state}")
-            }));
+        for child in procfs::children(ours, ours) {
+            let name = procfs::name(child).unwrap_or_default();
+            let state = match Stat::of(child).is_some_and(Stat::is_over) {
+                true => "has ended after it: its last writes may not be counted".to_owned(),
+                false => format!("goes on: `outpace trace -p {child}` watches it"),
+            };
+            let left = format!("process {child} ({name}), which the program left behind, {state}");
+            run.notes.push(left);
+        }
     }
     match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
         None => {}

@@ -30,11 +30,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 impl Recorder {
     /// Records the stacks of a process and what it starts from now on. An error says why that cannot be.
     pub(super) fn start(process: i32) -> io::Result<Self> {
-        let data = tempfile::Builder::new()
-            .prefix("outpace-")
-            .suffix(".perf")
-            .tempfile()?
-            .into_temp_path();
+        let mut name = tempfile::Builder::new();
+        let data = name.prefix("outpace-").suffix(".perf").tempfile()?;
+        let data = data.into_temp_path();
         let mut shell = Command::new("sh")
             .args(["-c", IN_BACKGROUND, "sh", "perf", "record", "-q", "-g"])
             .args(["-F", &FREQUENCY.to_string(), "-k", "CLOCK_MONOTONIC"])
@@ -73,9 +71,8 @@ impl Recorder {
             return Err(io::Error::other("perf is not installed, or not allowed"));
         }
         // Each acknowledgement ends with a zero.
-        Ok(line
-            .trim_matches(|c: char| c.is_whitespace() || c == '\0')
-            .to_owned())
+        let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        Ok(line.to_owned())
     }
 
     /// Waits until perf has written, or has ended; false after [`PATIENCE`].

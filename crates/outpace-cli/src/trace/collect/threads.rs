@@ -87,7 +87,7 @@ pub(crate) struct Reading {
 }
 
 /// A thread, by files of `/proc` that are held open.
-pub(super) struct Thread {
+pub(crate) struct Thread {
     io: File,
     schedule: File,
     stat: File,
@@ -312,18 +312,21 @@ impl Threads {
         self.sum(|_, own| own.io.write_calls > 0)
     }
 
+    /// Those that have written.
+    pub(crate) fn that_write(&self) -> impl Iterator<Item = &Thread> {
+        let threads = self.threads.values();
+        threads.filter(|thread| thread.own().io.write_calls > 0)
+    }
+
     /// Whether the parts of the time of all that have written are sampled.
     pub(crate) fn are_sampled(&self) -> bool {
-        let threads = self.threads.values();
-        let mut writers = threads.filter(|thread| thread.own().io.write_calls > 0);
-        writers.all(|thread| thread.is_sampled)
+        self.that_write().all(|thread| thread.is_sampled)
     }
 
     /// The mean time between two samples in so much time with writes.
     pub(crate) fn between_samples_ns(&self, written_ns: u64) -> f64 {
-        let threads = self.threads.values();
-        let writers = threads.filter(|thread| thread.own().io.write_calls > 0);
-        let sampled_ns: u64 = writers.map(|thread| thread.sampled.total_ns).sum();
+        let sampled_ns = self.that_write().map(|thread| thread.sampled.total_ns);
+        let sampled_ns: u64 = sampled_ns.sum();
         let part = |ns: u64| (ns as f64 / written_ns as f64).min(1.0);
         let (fine, sampled) = (part(FINE_FOR_NS.min(sampled_ns)), part(sampled_ns));
         let each = [FINE_NS, SAMPLE_NS, procfs::TICK_NS].map(|ns| ns as f64);
@@ -338,9 +341,8 @@ impl Threads {
     /// The most that a thread has of something.
     pub(crate) fn most(&self, of: impl Fn(i32, &Reading) -> u64) -> u64 {
         let all = self.threads.iter();
-        all.map(|(&id, thread)| of(id, &thread.own()))
-            .max()
-            .unwrap_or(0)
+        let all = all.map(|(&id, thread)| of(id, &thread.own()));
+        all.max().unwrap_or(0)
     }
 
     /// The thread that has written most.

@@ -200,6 +200,10 @@ mod tests {
                 kind: Kind::Pipe,
                 ..Target::default()
             },
+            slept_in: Target {
+                kind: Kind::Pipe,
+                ..Target::default()
+            },
             readers: Vec::new(),
             calls: CALLS as u64,
             bytes: 10 * CALLS as u64,

@@ -23,10 +23,8 @@ pub(crate) fn at_writes(samples: &[Sample]) -> (Vec<Stack>, bool) {
             lost += 1;
         }
     }
-    let counts = counts.into_iter();
-    let mut stacks: Vec<Stack> = counts
-        .map(|(frames, samples)| Stack { frames, samples })
-        .collect();
+    let stack = |(frames, samples)| Stack { frames, samples };
+    let mut stacks: Vec<Stack> = counts.into_iter().map(stack).collect();
     stacks.sort_by(|a, b| b.samples.cmp(&a.samples).then(a.frames.cmp(&b.frames)));
     stacks.truncate(SHOWN);
     (stacks, lost > followed)

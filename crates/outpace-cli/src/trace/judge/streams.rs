@@ -9,6 +9,7 @@ use crate::trace::model::language::Language;
 use crate::trace::model::tally::Buffering;
 use crate::trace::model::target::{Kind, Target};
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// The streams of the default mode.
@@ -28,13 +29,21 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         }
     }
     for stream in &mut streams {
-        stream.readers = stream.target.readers();
-        let reads_it = |process: &Watched| {
-            let input = process.targets.get(&0);
-            input.is_some_and(|input| input.identity == stream.target.identity)
+        let opens_it = |process: &Watched, descriptors: RangeInclusive<i32>| {
+            let mut targets = process.targets.range(descriptors);
+            targets.any(|(_, target)| target.identity == stream.slept_in.identity)
         };
-        let is_read_within = processes.iter().any(reads_it);
-        if is_no_wait(&stream.target, &stream.readers, is_read_within, run) {
+        let writes_it =
+            |process: &&Watched| process.own().write_calls > 0 && opens_it(process, 1..=i32::MAX);
+        let is_read_within = processes.iter().any(|process| opens_it(process, 0..=0));
+        let writers = processes.iter().filter(writes_it);
+        let threads = writers.map(|process| process.threads.that_write().count().max(1));
+        let is_shared = is_shared(&stream.slept_in, threads);
+        if is_shared {
+            stream.slept_in = Target::default();
+        }
+        stream.readers = stream.slept_in.readers();
+        if is_no_wait(&stream.slept_in, &stream.readers, is_read_within, run) {
             (stream.waiting_ns, stream.overlapped_ns, stream.syncing_ns) = (0, 0, 0);
         }
     }
@@ -56,8 +65,16 @@ fn is_no_wait(
     }
 }
 
+/// Whether several threads, of which each of its writers has so many, write a file. They wait for each other: the kernel lets one in.
+fn is_shared(target: &Target, threads: impl Iterator<Item = usize>) -> bool {
+    target.kind == Kind::File && threads.sum::<usize>() > 1
+}
+
 /// Adds the same stream of another process.
 fn merge(stream: &mut Stream, other: &Stream) {
+    if stream.slept_in.identity != other.slept_in.identity {
+        stream.slept_in = Target::default();
+    }
     // A few writes do not outweigh many.
     if matches!(stream.buffering, Buffering::TooFew | Buffering::Nothing) {
         stream.buffering = other.buffering;
@@ -88,9 +105,10 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     let part = |ns: u64| (waiting_ns as f64 * ns as f64 / seen_ns.max(1) as f64) as u64;
     let (descriptors, main) = attribute(process);
     let target = |descriptor| process.targets.get(&descriptor);
+    let slept_in = main.and_then(target).cloned().unwrap_or_default();
     let target = match (descriptors, target(1), target(2)) {
         (Descriptors::Either, Some(out), Some(err)) => out.or(err),
-        _ => main.and_then(target).cloned().unwrap_or_default(),
+        _ => slept_in.clone(),
     };
     // Whether the samples of a descriptor stand for the counted calls.
     let is_main = |descriptor: i32| {
@@ -105,6 +123,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     let mut stream = Stream {
         descriptors,
         target,
+        slept_in,
         calls: io.write_calls,
         bytes: io.bytes_written,
         waiting_ns,
@@ -124,6 +143,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
             let other = Stream {
                 descriptors: Descriptors::One(descriptor),
                 target: other.clone(),
+                slept_in: other.clone(),
                 tally: seen.tally.clone(),
                 waiting_ns: others_ns,
                 overlapped_ns: part(seen.overlapped_ns),
@@ -156,9 +176,8 @@ const ENOUGH: u64 = 8;
 /// the open descriptors.
 fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let target = |descriptor| process.targets.get(&descriptor);
-    let same = target(1)
-        .zip(target(2))
-        .is_some_and(|(out, err)| out.identity == err.identity);
+    let both = target(1).zip(target(2));
+    let same = both.is_some_and(|(out, err)| out.identity == err.identity);
     let seen = || process.seen.iter();
     let is_peeked = seen().map(|(_, seen)| seen.peeked).sum::<u64>() >= ENOUGH;
     let weight = |seen: &SampledWrites| if is_peeked { seen.peeked } else { seen.looks };
@@ -244,7 +263,9 @@ const WAIT_NS: u64 = 10_000;
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let mut elsewhere = Elsewhere::default();
-    for entry in entries {
+    let threads = |entry: &LedgerEntry| (entry.stream.target.identity, entry.threads.len());
+    let threads: Vec<_> = entries.iter().map(threads).collect();
+    for mut entry in entries {
         let (calls, bytes) = (entry.stream.tally.calls, entry.stream.tally.bytes);
         if !is_output(&entry.stream) {
             elsewhere.calls += calls;
@@ -252,7 +273,12 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
             elsewhere.writing_ns += entry.stream.tally.durations_ns.sum();
             continue;
         }
-        let readers = entry.stream.target.readers();
+        let target = &entry.stream.target;
+        let of_it = threads.iter().filter(|of| of.0 == target.identity);
+        if !is_shared(target, of_it.map(|of| of.1)) {
+            entry.stream.slept_in = target.clone();
+        }
+        let readers = target.readers();
         let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
         let slept_ns = waiting_ns(&entry, &readers, run);
         let waiting_ns = slept_ns * u64::from(!entry.stream.target.is_synced);
@@ -298,7 +324,7 @@ fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -
     // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
     let is_unseen = entry.stream.target.kind == Kind::Unknown && !is_of_root(entry, run);
     let is_no_wait =
-        is_unseen || is_no_wait(&entry.stream.target, readers, entry.is_read_within, run);
+        is_unseen || is_no_wait(&entry.stream.slept_in, readers, entry.is_read_within, run);
     u64::from(!is_no_wait) * asleep_ns(entry, long_ns(entry, run), run)
 }
 
@@ -388,6 +414,52 @@ mod tests {
             sampled(&[process], &Recording::default())[0].waiting_ns
         };
         assert_eq!([waited_ns("ext4"), waited_ns("tmpfs")], [5_000_000, 0]);
+    }
+
+    #[test]
+    fn processes_that_write_one_file_wait_for_each_other_and_not_for_its_device() {
+        let slept = |places: &[u64]| {
+            let process = |&inode: &u64| {
+                let mut process = process(&[(1, inode)]);
+                process.targets.get_mut(&1).unwrap().kind = Kind::File;
+                let slept = SampledWrites {
+                    waiting_ns: 5_000_000,
+                    ..seen(20, 0)
+                };
+                process.seen.insert(1, slept);
+                process
+            };
+            let processes: Vec<Watched> = places.iter().map(process).collect();
+            let streams = sampled(&processes, &Recording::default());
+            (streams[0].waiting_ns, streams[0].waiting())
+        };
+        assert_eq!(
+            slept(&[5]),
+            (5_000_000, "waiting for the device".to_owned())
+        );
+        assert_eq!(
+            slept(&[5, 6]),
+            (5_000_000, "waiting for the device".to_owned())
+        );
+        assert_eq!(slept(&[5, 5]), (10_000_000, "waiting".to_owned()));
+    }
+
+    #[test]
+    fn of_two_places_the_one_that_was_waited_for_is_known() {
+        let mut process = process(&[(1, 5), (2, 6)]);
+        let file = process.targets.get_mut(&1).unwrap();
+        (file.kind, file.driver) = (Kind::File, Some("tmpfs".to_owned()));
+        let slept = SampledWrites {
+            waiting_ns: 5_000_000,
+            ..seen(ENOUGH - 1, 0)
+        };
+        process.seen.insert(1, slept);
+        let stream = sampled(&[process], &Recording::default()).remove(0);
+        assert_eq!(
+            (stream.descriptors, stream.waiting_ns),
+            (Descriptors::Either, 0)
+        );
+        assert_eq!(stream.waiting(), "waiting for the device");
     }
 
     #[test]

@@ -197,7 +197,6 @@ impl Verdict {
     fn explain_nothing(&mut self, findings: &Findings, worst: &Stream) {
         let took = self.writing_took("");
         let hides_much = self.blocks_save_ns.high >= WORTH_IT * self.now_ns as f64;
-        let awaited = worst.target.kind.awaited();
         let why = if let Some(unseen) = findings.run.unseen {
             return self.give_up(format!("{took} in write calls, but {}", unseen.describe()));
         } else if hides_much && worst.may_be_joined() {
@@ -216,7 +215,9 @@ impl Verdict {
                 "{took}, but where its writes went could not be seen; --exact shows it"
             ));
         } else {
-            format!(", but the writes are large and the {awaited} keeps up")
+            let awaited = worst.slept_in.kind.awaited();
+            let keeps_up = awaited.map(|awaited| format!(" and the {awaited} keeps up"));
+            format!(", but the writes are large{}", keeps_up.unwrap_or_default())
         };
         let answers = ["Nothing to gain", "Output is not the problem"];
         let answer = answers[usize::from(self.share < SMALL)];
@@ -240,20 +241,26 @@ impl Verdict {
             [false, false] => "the problem",
             _ => "a part of the problem",
         };
-        let awaited = worst.target.kind.awaited();
         // The shown percentages must add up.
         let whole = |part: f64| (100.0 * part).round() as u64;
         let waiting = whole((worst.asleep_ns() as f64 / self.now_ns as f64).min(of_worst));
         let kernel = whole(of_worst) - waiting;
         let parts = match waiting {
             0 => String::new(),
-            _ => format!(" ({kernel} % in the kernel, {waiting} % waiting for the {awaited})"),
+            _ => format!(
+                " ({kernel} % in the kernel, {waiting} % {})",
+                worst.waiting()
+            ),
         };
         let saved = [self.blocks_save_ns, self.fast_reader_saves_ns];
         let saved = saved[usize::from(named == Limit::Reader)];
         let is = ["may be", "is"][usize::from(saved.low >= WORTH_IT * self.now_ns as f64)];
         self.sentences
             .push(format!("Output {is} {part}: {took}{parts}."));
+        // Of a stream that several threads write, only the calls that sync count as slow.
+        let slowest = findings.streams.iter().max_by_key(|stream| slow_ns(stream));
+        let awaited = slowest.and_then(|slowest| slowest.slept_in.kind.awaited());
+        let awaited = awaited.unwrap_or("device");
         self.sentences.push(if named == Limit::Reader {
             let named = |(process, name): &(i32, String)| format!(", {name} (process {process})");
             let reader = match &worst.readers[..] {
@@ -268,7 +275,7 @@ impl Verdict {
             let synced = synced[usize::from(worst.is_synced())];
             format!("The limit {is} the number of system calls: {calls} writes of {size} bytes on average{synced}.")
         });
-        self.suggest(worst, named);
+        self.suggest(worst, named, awaited);
         self.explain_now(findings);
     }
 
@@ -289,7 +296,7 @@ impl Verdict {
         }
     }
 
-    fn suggest(&mut self, worst: &Stream, named: Limit) {
+    fn suggest(&mut self, worst: &Stream, named: Limit, awaited: &str) {
         let kind = worst.target.kind;
         let [blocks_gain, reader_gain] = self.gains();
         let is_named = blocks_gain >= NAMED || named == Limit::Calls;
@@ -320,8 +327,8 @@ impl Verdict {
             )
         });
         let reader = (reader_gain >= NAMED).then(|| {
-            let (awaited, saved) = (kind.awaited(), range(self.fast_reader_saves_ns));
-            let remedy = if kind.has_reader() {
+            let saved = range(self.fast_reader_saves_ns);
+            let remedy = if awaited == "reader" {
                 "unchanged: `outpace run -- CMD…` reads its output immediately"
             } else {
                 "write less, fsync it more rarely, or write to a faster device"
@@ -341,9 +348,11 @@ impl Verdict {
     }
 }
 
-/// The waiting that a faster reader or device would save: none where the reader keeps up already, or where larger writes save it.
+/// The waiting that a faster reader or device would save: none where the reader keeps up already or is unknown, or where larger writes
+/// save it.
 fn slow_ns(stream: &Stream) -> u64 {
-    let waiting_ns = stream.waiting_ns * u64::from(!stream.reader_keeps_up());
+    let is_slow = stream.slept_in.kind != Kind::Unknown && !stream.reader_keeps_up();
+    let waiting_ns = stream.waiting_ns * u64::from(is_slow);
     waiting_ns + stream.syncing_ns * u64::from(!stream.could_be_larger())
 }
 
@@ -384,6 +393,10 @@ mod tests {
             target: Target {
                 kind: Kind::Pipe,
                 path: "pipe:[1]".to_owned(),
+                ..Target::default()
+            },
+            slept_in: Target {
+                kind: Kind::Pipe,
                 ..Target::default()
             },
             readers: Vec::new(),
@@ -767,6 +780,10 @@ mod tests {
 
     #[test]
     fn waiting_for_the_device_after_small_writes_is_a_matter_of_their_number() {
+        let file = || Target {
+            kind: Kind::File,
+            ..Target::default()
+        };
         let synced = |calls, bytes| Stream {
             bytes,
             buffering: if bytes > 1_000_000 {
@@ -775,10 +792,8 @@ mod tests {
                 Buffering::Line
             },
             syncing_ns: 90 * MS,
-            target: Target {
-                kind: Kind::File,
-                ..Target::default()
-            },
+            target: file(),
+            slept_in: file(),
             ..stream(calls, 2 * MS, 0)
         };
         let small = verdict(SAMPLED, 100 * MS, vec![synced(1000, 8000)]);
@@ -798,6 +813,39 @@ mod tests {
             large.remedies[0].contains("fsync it more rarely"),
             "{large:?}"
         );
+    }
+
+    #[test]
+    fn a_wait_of_unknown_cause_has_no_device_and_no_reader() {
+        for (size, buffering) in [(12, Buffering::Line), (65_536, Buffering::Large)] {
+            let shared = Stream {
+                buffering,
+                bytes: size * 1000,
+                slept_in: Target::default(),
+                ..stream(1000, 40 * MS, 40 * MS)
+            };
+            let verdict = verdict(SAMPLED, 100 * MS, vec![shared]);
+            assert_ne!(verdict.limit, Limit::Reader);
+            let text = verdict.sentences.join(" ") + &verdict.remedies.join(" ");
+            assert!(
+                !text.contains("reader") && !text.contains("device"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_awaited_is_that_of_the_stream_that_waits() {
+        let file = Stream {
+            slept_in: Target {
+                kind: Kind::File,
+                ..Target::default()
+            },
+            ..stream(100_000, 60 * MS, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![file, stream(10, 0, 30 * MS)]);
+        let text = verdict.sentences.join(" ");
+        assert!(text.contains("A reader that never makes it wait"), "{text}");
     }
 
     #[test]

@@ -52,9 +52,8 @@ pub(crate) fn function_write(process: i32) -> Option<u64> {
     let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     let is_libc = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or_default();
-        ["libc.so", "libc-2.", "ld-musl-"]
-            .iter()
-            .any(|libc| name.starts_with(libc))
+        let mut names = ["libc.so", "libc-2.", "ld-musl-"].iter();
+        names.any(|libc| name.starts_with(libc))
     };
     let mut mappings = maps.lines().filter_map(Mapping::of);
     let library = mappings.find(|mapping| is_libc(mapping.name))?;

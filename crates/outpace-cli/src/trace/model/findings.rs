@@ -58,6 +58,8 @@ pub(crate) struct Stream {
     pub(crate) processes: usize,
     pub(crate) descriptors: Descriptors,
     pub(crate) target: Target,
+    /// Where those of the writes went in which it was asleep. Unknown for a file that several threads write: they wait for each other.
+    pub(crate) slept_in: Target,
     pub(crate) readers: Vec<(i32, String)>,
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
@@ -68,7 +70,7 @@ pub(crate) struct Stream {
     pub(crate) own_ns: Interval,
     /// Time in write calls, on a processor.
     pub(crate) in_kernel_ns: Interval,
-    /// Time in write calls, asleep until the reader made room.
+    /// Time in write calls, asleep: until the reader made room, say.
     pub(crate) waiting_ns: u64,
     /// Of that, while another thread of the program ran, or may have run.
     pub(crate) overlapped_ns: u64,
@@ -87,6 +89,14 @@ impl Stream {
     /// Time asleep for what was written.
     pub(crate) fn asleep_ns(&self) -> u64 {
         self.waiting_ns + self.syncing_ns
+    }
+
+    /// What it does meanwhile.
+    pub(crate) fn waiting(&self) -> String {
+        let awaited = self.slept_in.kind.awaited();
+        awaited.map_or("waiting".to_owned(), |awaited| {
+            format!("waiting for the {awaited}")
+        })
     }
 
     /// Whether fsync(2) and its like take more than half of the time in writes.
@@ -141,7 +151,7 @@ impl Stream {
     /// Whether the reader takes the bytes about as fast as a reader without other work does.
     pub(crate) fn reader_keeps_up(&self) -> bool {
         let per_call = self.writing_ns() as f64 / self.calls.max(1) as f64;
-        let (call_ns, byte_ns) = match self.target.kind {
+        let (call_ns, byte_ns) = match self.slept_in.kind {
             Kind::Terminal => (4_000.0, 30.0),
             Kind::Pipe | Kind::Socket => (3_000.0, 1.0),
             _ => return self.waiting_ns * 2 <= self.writing_ns() - self.syncing_ns,

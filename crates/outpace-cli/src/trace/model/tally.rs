@@ -15,10 +15,8 @@ impl Log2Histogram {
         let quarter = self.reached(0.25);
         let typical = quarter.map_or(0, |bucket| (bucket.sum / bucket.count).min(most));
         let far = (typical * 8).max(least);
-        self.buckets()
-            .filter(|bucket| bucket.least >= far)
-            .map(|bucket| bucket.sum - bucket.count * typical)
-            .sum()
+        let long = self.buckets().filter(|bucket| bucket.least >= far);
+        long.map(|bucket| bucket.sum - bucket.count * typical).sum()
     }
 }
 

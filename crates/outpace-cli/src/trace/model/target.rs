@@ -20,14 +20,13 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether a write to it may wait for another process, and not for a device.
-    pub(crate) fn has_reader(self) -> bool {
-        !matches!(self, Self::File | Self::Null | Self::Device)
-    }
-
-    /// The side that a write to it may wait for.
-    pub(crate) fn awaited(self) -> &'static str {
-        ["device", "reader"][usize::from(self.has_reader())]
+    /// The side that a write to it may wait for, where it is known.
+    pub(crate) fn awaited(self) -> Option<&'static str> {
+        match self {
+            Self::Unknown => None,
+            Self::File | Self::Null | Self::Device => Some("device"),
+            _ => Some("reader"),
+        }
     }
 
     /// The word for it in reports and in JSON.
@@ -112,9 +111,8 @@ impl Target {
         };
         let others = descriptors.iter().copied().filter(|&other| other > 2);
         let others = others.filter(|&other| !is_inherited(other));
-        others
-            .filter(|&other| procfs::is_written(process, other))
-            .collect()
+        let written = others.filter(|&other| procfs::is_written(process, other));
+        written.collect()
     }
 
     /// Whether it is memory: a write to it waits for no device.

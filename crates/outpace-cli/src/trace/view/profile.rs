@@ -74,11 +74,9 @@ impl StaticSchemaMarker for WriteMarker {
 pub(crate) fn build(findings: &Findings) -> Profile {
     let (timeline, samples) = (&findings.run.timeline, &findings.run.samples);
     let spans = timeline.tracks.values().filter_map(|spans| spans.first());
-    let began_ns = spans
-        .map(|span| span.began_ns)
-        .chain(samples.iter().map(|sample| sample.time_ns))
-        .min()
-        .unwrap_or(0);
+    let times = samples.iter().map(|sample| sample.time_ns);
+    let times = spans.map(|span| span.began_ns).chain(times);
+    let began_ns = times.min().unwrap_or(0);
     let start = SystemTime::now() - Duration::from_nanos(findings.run.wall_ns);
     let mut profile = Profile::new(
         &findings.command.join(" "),

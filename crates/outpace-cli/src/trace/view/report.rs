@@ -193,9 +193,8 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     }
     let took = time(stream.writing_ns(), NO_TIME);
     let waiting = time(stream.asleep_ns(), "none");
-    let awaited = stream.target.kind.awaited();
     let calls = ["write calls", "write calls and fsync"][usize::from(stream.syncing_ns > 0)];
-    let times = format!("{took} in {calls}, {waiting} of it waiting for the {awaited}");
+    let times = format!("{took} in {calls}, {waiting} of it {}", stream.waiting());
     page.faint(2, &times);
     if mode != Mode::Sampled {
         histogram(page, "sizes", &tally.sizes, grouped);

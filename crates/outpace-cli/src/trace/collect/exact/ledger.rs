@@ -80,10 +80,9 @@ impl Ledger {
             }
             let executable = procfs::executable(process);
             let name = || procfs::name(process).unwrap_or_else(|| "?".to_owned());
-            let program = executable.as_deref().map(file_name);
-            let language = executable
-                .as_deref()
-                .map(|file| Language::of(process, file));
+            let file = executable.as_deref();
+            let program = file.map(file_name);
+            let language = file.map(|file| Language::of(process, file));
             TracedProcess {
                 program: program.unwrap_or_else(|| name().into()),
                 language: language.unwrap_or_default(),
@@ -260,10 +259,8 @@ impl Ledger {
 
     /// The streams, by program and descriptor.
     pub(crate) fn into_entries(mut self) -> (Vec<LedgerEntry>, Timeline) {
-        let inputs = self.processes.values();
-        let inputs: BTreeSet<_> = inputs
-            .filter_map(|process| Some(process.descriptors.get(&0)?.identity))
-            .collect();
+        let input = |process: &TracedProcess| Some(process.descriptors.get(&0)?.identity);
+        let inputs: BTreeSet<_> = self.processes.values().filter_map(input).collect();
         for entry in self.entries.values_mut() {
             let target = &entry.stream.target;
             entry.is_read_within = target.kind == Kind::Pipe && inputs.contains(&target.identity);

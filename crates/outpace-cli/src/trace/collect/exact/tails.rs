@@ -141,13 +141,11 @@ fn program(map: i32) -> Vec<u64> {
         (EXIT, 0, 0, 0, 0),
     ];
     let before_end = steps.len() as i16 - 3;
-    (0..)
-        .zip(steps)
-        .map(|(at, step)| match step {
-            (code, to, from, END, number) => encoded((code, to, from, before_end - at, number)),
-            other => encoded(other),
-        })
-        .collect()
+    let steps = (0..).zip(steps).map(|(at, step)| match step {
+        (code, to, from, END, number) => encoded((code, to, from, before_end - at, number)),
+        other => encoded(other),
+    });
+    steps.collect()
 }
 
 impl Tails {

@@ -68,13 +68,9 @@ fn aside(value: impl Send + 'static) {
 /// An event at a tracepoint, not yet enabled.
 fn event<'a>(tracepoint: u64) -> Builder<'a> {
     let mut event = Builder::new(Tracepoint::with_id(tracepoint));
-    event
-        .include_kernel()
-        .include_hv()
-        .sample_period(1)
-        .sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW)
-        .sample_id_all(true)
-        .clockid(Clock::MONOTONIC);
+    event.include_kernel().include_hv().sample_period(1);
+    event.sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW);
+    event.sample_id_all(true).clockid(Clock::MONOTONIC);
     event
 }
 
@@ -99,9 +95,8 @@ impl Rings {
     }
 
     fn of_size(size: usize, points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
-        let wanted: Vec<String> = Ledger::wanted()
-            .map(|number| format!("id=={number}"))
-            .collect();
+        let wanted = Ledger::wanted().map(|number| format!("id=={number}"));
+        let wanted: Vec<String> = wanted.collect();
         let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
         let mut rings = Self {
             points,
@@ -115,18 +110,11 @@ impl Rings {
                 for tracepoint in [points.enter, points.exit] {
                     let is_enter = tracepoint == points.enter;
                     let mut event = event(tracepoint);
-                    event
-                        .inherit(true)
-                        .observe_pid(thread)
-                        .one_cpu(processor)
-                        .enable_on_exec(launched)
-                        .wakeup_watermark(LEAST_RING / 4)
-                        .task(is_enter)
-                        .mmap(is_enter)
-                        // The records of the first kind have no time.
-                        .mmap2(is_enter)
-                        .comm(is_enter)
-                        .comm_exec(is_enter);
+                    event.inherit(true).observe_pid(thread).one_cpu(processor);
+                    event.enable_on_exec(launched).task(is_enter).mmap(is_enter);
+                    event.wakeup_watermark(LEAST_RING / 4);
+                    // The records of `mmap` have no time.
+                    event.mmap2(is_enter).comm(is_enter).comm_exec(is_enter);
                     let event = match event.build() {
                         // The thread has ended meanwhile.
                         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
@@ -156,10 +144,9 @@ impl Rings {
     /// Waits until a ring is a quarter full or the program has ended, or for a while.
     fn wait(&self, program: Option<&OwnedFd>) {
         let rings = self.rings.iter().map(sys::borrowed);
-        let mut waiting: Vec<PollFd<'_>> = rings
-            .chain(program.map(AsFd::as_fd))
-            .map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN))
-            .collect();
+        let events = rings.chain(program.map(AsFd::as_fd));
+        let waiting = events.map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN));
+        let mut waiting: Vec<PollFd<'_>> = waiting.collect();
         // An error is an interruption, which the caller looks for anyway.
         let _ = poll(&mut waiting, Some(&PATIENCE));
     }
