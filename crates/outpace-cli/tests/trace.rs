@@ -802,6 +802,23 @@ fn a_slow_reader_is_named_as_the_limit() {
 }
 
 #[test]
+fn a_shell_that_waits_for_its_commands_is_no_reader() {
+    let report = scratch("pipeline.txt");
+    let trace = format!(
+        "{} trace seq 200000 2>{}",
+        env!("CARGO_BIN_EXE_outpace"),
+        report.display()
+    );
+    // The second shell has the pipe as its input.
+    let script = format!("{trace} | sh -c 'cat | wc -l'");
+    let output = Command::new("sh").args(["-c", &script]).output().unwrap();
+    assert_eq!(text(&output.stdout), "200000\n");
+    let report = std::fs::read_to_string(&report).unwrap();
+    assert!(report.contains("pipe:["), "{report}");
+    assert!(!report.contains("sh (process"), "{report}");
+}
+
+#[test]
 fn a_wait_beside_another_thread_that_computes_is_no_limit() {
     let text_of_it = "#include <pthread.h>\n#include <unistd.h>\nstatic volatile int done;\n\
         static void *log_(void *none) { static char block[8192];\n\

@@ -1,5 +1,6 @@
 //! The system call that a thread is in (`syscall` in proc(5)).
 
+use super::procfs;
 use std::fs;
 
 /// The state of a thread when it was sampled.
@@ -39,6 +40,14 @@ impl Doing {
     pub(crate) fn read(self) -> Option<i32> {
         let (number, arguments) = self.call()?;
         (number == libc::SYS_read).then_some(arguments[0] as i32)
+    }
+
+    /// Whether a thread of a process sleeps in a read from one of these descriptors.
+    pub(crate) fn sleeps_in_read(process: i32, is_it: impl Fn(i32) -> bool) -> bool {
+        const READS: [i64; 3] = [libc::SYS_read, libc::SYS_readv, libc::SYS_splice];
+        let threads = procfs::threads(process).into_iter();
+        let mut calls = threads.filter_map(|thread| Self::of(process, thread).call());
+        calls.any(|(number, [from, ..])| READS.contains(&number) && is_it(from as i32))
     }
 
     /// Parses the text of `/proc/PID/task/TID/syscall`.

@@ -26,7 +26,7 @@ use judge::verdict::Verdict;
 use judge::{stacks, streams};
 use model::findings::{Elsewhere, Findings};
 use model::timeline::{MOST_SPANS, Timeline};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -176,11 +176,9 @@ fn findings_of(subject: Subject, command: Vec<String>, options: Options) -> io::
     };
     let (stacks, is_lost) = stacks::at_writes(&run.samples);
     if is_lost {
-        run.notes.push(
-            "most call stacks at the writes end in the C library, which keeps no frame pointers here; `perf record \
-             --call-graph dwarf` follows them"
-                .to_owned(),
-        );
+        let note = "most call stacks at the writes end in the C library, which keeps no frame pointers here; `perf record \
+             --call-graph dwarf` follows them";
+        run.notes.push(note.to_owned());
     }
     Ok(Findings {
         command,
@@ -195,9 +193,8 @@ fn findings_of(subject: Subject, command: Vec<String>, options: Options) -> io::
 pub(crate) fn profile_of(command: Command, most_spans: usize) -> io::Result<Profile> {
     let program = Path::new(command.get_program()).file_name();
     let words = program.into_iter().chain(command.get_args());
-    let words = words
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
+    let text = |word: &OsStr| word.to_string_lossy().into_owned();
+    let words = words.map(text).collect();
     let options = Options {
         exact: true,
         timeline: Timeline::recording(most_spans),

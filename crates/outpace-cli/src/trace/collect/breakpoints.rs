@@ -115,11 +115,8 @@ impl Breakpoints {
             for exit in self.exits.iter_mut().filter(|exit| exit.0 == at) {
                 exit.2 = exit.2.saturating_sub(1);
             }
-            begun.extend(
-                inside.and_then(|(number, arguments)| {
-                    Call::begun(self.thread, 0, number, &arguments)
-                }),
-            );
+            let call = |(number, arguments)| Call::begun(self.thread, 0, number, &arguments);
+            begun.extend(inside.and_then(call));
             if self.number.is_some()
                 && inside.is_some()
                 && self.exits.iter().all(|exit| exit.0 != stack)

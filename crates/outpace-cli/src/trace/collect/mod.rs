@@ -205,9 +205,8 @@ fn exactly(
         Subject::Process(root) => every_call(root, None, &mut ledger, ready),
     }?;
     if run.lost > 0 {
-        let lost = counted(run.lost, "record");
-        run.notes
-            .push(format!("{lost} were lost: too little locked memory"));
+        let lost = counted(run.lost, "record") + " were lost: too little locked memory";
+        run.notes.push(lost);
     }
     run.unseen = ledger.unseen;
     let (entries, timeline) = ledger.into_entries();

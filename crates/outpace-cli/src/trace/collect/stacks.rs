@@ -108,21 +108,19 @@ impl Recorder {
 /// Parses the output of `perf script`: for each sample a line with the thread and the time, then one for each
 /// frame, the innermost first, then an empty one.
 fn parse(text: &str) -> Vec<Sample> {
-    let blocks = text.split("\n\n");
-    blocks
-        .filter_map(|block| {
-            let mut lines = block.lines().skip_while(|line| line.is_empty());
-            let (process, thread, time_ns) = header(lines.next()?)?;
-            let mut frames: Vec<Frame> = lines.filter_map(frame).collect();
-            frames.reverse();
-            Some(Sample {
-                process,
-                thread,
-                time_ns,
-                frames,
-            })
+    let sample = |block: &str| {
+        let mut lines = block.lines().skip_while(|line| line.is_empty());
+        let (process, thread, time_ns) = header(lines.next()?)?;
+        let mut frames: Vec<Frame> = lines.filter_map(frame).collect();
+        frames.reverse();
+        Some(Sample {
+            process,
+            thread,
+            time_ns,
+            frames,
         })
-        .collect()
+    };
+    text.split("\n\n").filter_map(sample).collect()
 }
 
 /// `11484/11484 11883.089585033:`

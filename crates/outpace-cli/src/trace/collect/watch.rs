@@ -26,8 +26,7 @@ const PART_AT_FIRST: u64 = 8;
 
 /// The time to the next look, `since_ns` after the beginning and after one that took this much processor time.
 fn pause_ns(took_ns: u64, since_ns: u64) -> u64 {
-    let is_first = since_ns < AT_FIRST_NS;
-    let shortest_ns = [SHORTEST_NS, SHORTEST_AT_FIRST_NS][usize::from(is_first)];
+    let shortest_ns = [SHORTEST_NS, SHORTEST_AT_FIRST_NS][usize::from(since_ns < AT_FIRST_NS)];
     let longest_ns = (since_ns / PART_AT_FIRST).clamp(SHORTEST_AT_FIRST_NS, LONGEST_NS);
     (took_ns * PART).clamp(shortest_ns, longest_ns)
 }
@@ -121,8 +120,8 @@ impl Watcher {
             let calls = counted(self.disputed, "write call");
             format!("up to {calls} of a program that became another one (exec) may be counted for the later one")
         });
-        let hides_others = processes().any(Watched::hides_other_calls);
         let others = "other calls between the writes could not be counted: their time is in that of the writes";
+        let hides_others = processes().any(Watched::hides_other_calls);
         let others = hides_others.then(|| others.to_owned());
         let run = Recording {
             notes: note.into_iter().chain(others).collect(),
@@ -219,9 +218,8 @@ impl Watcher {
             }
             let inherited = parent.with_children().since(parent.threads.all().io);
             let news = inherited.since(std::mem::replace(&mut parent.inherited, inherited));
-            let mut children = self.ended[first..]
-                .iter_mut()
-                .filter(|child| child.stat.parent == parent.process);
+            let ended = self.ended[first..].iter_mut();
+            let mut children = ended.filter(|child| child.stat.parent == parent.process);
             if let (Some(child), None) = (children.next(), children.next())
                 && (child.searches > 1 || families[&parent.process] == 1)
                 && child.with_children().write_calls > 0

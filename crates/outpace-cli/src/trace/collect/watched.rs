@@ -382,8 +382,7 @@ impl Watched {
         let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running) || beside_others;
         for (thread, doing) in threads {
             let Some((call, is_new)) = self.asleep_in(thread, doing) else {
-                let is_asleep = matches!(doing, Doing::InCall { .. } | Doing::Asleep);
-                self.asleep.1 += u64::from(is_asleep);
+                self.asleep.1 += u64::from(matches!(doing, Doing::InCall { .. } | Doing::Asleep));
                 continue;
             };
             self.asleep.0 += 1;

@@ -101,10 +101,9 @@ pub(super) fn times(process: &Watched, target: &Target) -> (Interval, Interval) 
     let of_total = |part: f64| total.times([part - error, part, part + error]);
     let (reads, read_bytes) = (io.read_calls as f64, io.bytes_read as f64);
     let faults = written.faults as f64;
-    let other_ns = Interval::of(
-        [0, 1, 2]
-            .map(|at| reads * READ_NS[at] + read_bytes * READ_BYTE_NS[at] + faults * FAULT_NS[at]),
-    );
+    let other_ns =
+        |at: usize| reads * READ_NS[at] + read_bytes * READ_BYTE_NS[at] + faults * FAULT_NS[at];
+    let other_ns = Interval::of([0, 1, 2].map(other_ns));
     let most_ns = Cost::of(target.kind).most_ns(io.write_calls, io.bytes_written);
     let in_kernel_ns = of_total(1.0 - part).independent(other_ns.taken_from(0.0));
     let in_kernel_ns = in_kernel_ns.within(0.0, most_ns.min(total.high - other_ns.low));

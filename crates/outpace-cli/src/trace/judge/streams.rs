@@ -8,7 +8,7 @@ use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::Buffering;
 use crate::trace::model::target::{Kind, Target};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
@@ -28,6 +28,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
             }
         }
     }
+    let mut known = HashMap::new();
     for stream in &mut streams {
         let opens_it = |process: &Watched, descriptors: RangeInclusive<i32>| {
             let mut targets = process.targets.range(descriptors);
@@ -38,12 +39,14 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         let is_read_within = processes.iter().any(|process| opens_it(process, 0..=0));
         let writers = processes.iter().filter(writes_it);
         let threads = writers.map(|process| process.threads.that_write().count().max(1));
-        let is_shared = is_shared(&stream.slept_in, threads);
-        if is_shared {
+        if is_shared(&stream.slept_in, threads) {
             stream.slept_in = Target::default();
         }
-        stream.readers = stream.slept_in.readers();
-        if is_no_wait(&stream.slept_in, &stream.readers, is_read_within, run) {
+        let place = &stream.slept_in;
+        let readers = known.entry(place.identity);
+        let (is_held, readers) = readers.or_insert_with(|| place.readers());
+        stream.readers = readers.clone();
+        if is_no_wait(place, *is_held, is_read_within, run) {
             (stream.waiting_ns, stream.overlapped_ns, stream.syncing_ns) = (0, 0, 0);
         }
     }
@@ -52,13 +55,8 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
 
 /// Whether a sleep in a write has other causes than its destination: memory takes each write at once, and the time of a reader that
 /// is traced, too, is not a matter of output. A reader that ended with the program was part of it, even if its input was not seen.
-fn is_no_wait(
-    target: &Target,
-    readers: &[(i32, String)],
-    is_read_within: bool,
-    run: &Recording,
-) -> bool {
-    let ended_with_it = || run.ending.is_some() && readers.is_empty() && !target.is_ours();
+fn is_no_wait(target: &Target, is_held: bool, is_read_within: bool, run: &Recording) -> bool {
+    let ended_with_it = || run.ending.is_some() && !is_held && !target.is_ours();
     match target.kind {
         Kind::Pipe => is_read_within || ended_with_it(),
         _ => target.is_memory(),
@@ -262,7 +260,7 @@ const WAIT_NS: u64 = 10_000;
 /// The streams of the exact modes, and the writes to other files.
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
-    let mut elsewhere = Elsewhere::default();
+    let (mut elsewhere, mut known) = (Elsewhere::default(), HashMap::new());
     let threads = |entry: &LedgerEntry| (entry.stream.target.identity, entry.threads.len());
     let threads: Vec<_> = entries.iter().map(threads).collect();
     for mut entry in entries {
@@ -278,9 +276,10 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         if !is_shared(target, of_it.map(|of| of.1)) {
             entry.stream.slept_in = target.clone();
         }
-        let readers = target.readers();
+        let readers = known.entry(target.identity);
+        let (is_held, readers) = readers.or_insert_with(|| target.readers()).clone();
         let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
-        let slept_ns = waiting_ns(&entry, &readers, run);
+        let slept_ns = waiting_ns(&entry, is_held, run);
         let waiting_ns = slept_ns * u64::from(!entry.stream.target.is_synced);
         // The first thread of a process has its number.
         let are_first = entry.threads.is_subset(&processes);
@@ -320,11 +319,11 @@ fn is_of_root(entry: &LedgerEntry, run: &Recording) -> bool {
     entry.threads.iter().eq([&run.root])
 }
 
-fn waiting_ns(entry: &LedgerEntry, readers: &[(i32, String)], run: &Recording) -> u64 {
+fn waiting_ns(entry: &LedgerEntry, is_held: bool, run: &Recording) -> u64 {
     // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
     let is_unseen = entry.stream.target.kind == Kind::Unknown && !is_of_root(entry, run);
     let is_no_wait =
-        is_unseen || is_no_wait(&entry.stream.slept_in, readers, entry.is_read_within, run);
+        is_unseen || is_no_wait(&entry.stream.slept_in, is_held, entry.is_read_within, run);
     u64::from(!is_no_wait) * asleep_ns(entry, long_ns(entry, run), run)
 }
 

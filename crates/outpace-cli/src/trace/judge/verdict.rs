@@ -321,10 +321,9 @@ impl Verdict {
             let is_more = self.blocks_save_ns.likely > self.share * self.now_ns as f64;
             let around = ["", ", in the calls and around them"][usize::from(is_more)];
             let saved = range(self.blocks_save_ns);
-            (
-                format!("Block buffering would save {saved}{around}."),
-                remedy.unwrap_or_else(|| format!("{language}: let it write larger blocks{more}")),
-            )
+            let small = format!("Block buffering would save {saved}{around}.");
+            let unknown = || format!("{language}: let it write larger blocks{more}");
+            (small, remedy.unwrap_or_else(unknown))
         });
         let reader = (reader_gain >= NAMED).then(|| {
             let saved = range(self.fast_reader_saves_ns);
@@ -333,10 +332,8 @@ impl Verdict {
             } else {
                 "write less, fsync it more rarely, or write to a faster device"
             };
-            (
-                format!("A {awaited} that never makes it wait would save {saved}."),
-                remedy.to_owned(),
-            )
+            let slow = format!("A {awaited} that never makes it wait would save {saved}.");
+            (slow, remedy.to_owned())
         });
         let in_order = match named {
             Limit::Reader => [reader, blocks],

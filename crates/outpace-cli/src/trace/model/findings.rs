@@ -94,9 +94,8 @@ impl Stream {
     /// What it does meanwhile.
     pub(crate) fn waiting(&self) -> String {
         let awaited = self.slept_in.kind.awaited();
-        awaited.map_or("waiting".to_owned(), |awaited| {
-            format!("waiting for the {awaited}")
-        })
+        let awaited = awaited.map(|awaited| format!(" for the {awaited}"));
+        format!("waiting{}", awaited.unwrap_or_default())
     }
 
     /// Whether fsync(2) and its like take more than half of the time in writes.

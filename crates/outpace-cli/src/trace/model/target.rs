@@ -1,8 +1,15 @@
 //! The destination of a descriptor, as `ls -l /proc/PID/fd` and `file` would say it, and its reader.
 
+use crate::platform::clock;
+use crate::platform::doing::Doing;
 use crate::platform::procfs;
+use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::time::Duration;
+
+/// How long a process that holds a pipe may take to show that it reads.
+const WHILE_NS: u64 = 50_000_000;
 
 /// The kinds of destination that behave differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -110,9 +117,8 @@ impl Target {
             ours.is_some() && ours == Self::identity_of(process, descriptor)
         };
         let others = descriptors.iter().copied().filter(|&other| other > 2);
-        let others = others.filter(|&other| !is_inherited(other));
-        let written = others.filter(|&other| procfs::is_written(process, other));
-        written.collect()
+        let is_written = |&other: &i32| !is_inherited(other) && procfs::is_written(process, other);
+        others.filter(is_written).collect()
     }
 
     /// Whether it is memory: a write to it waits for no device.
@@ -160,20 +166,36 @@ impl Target {
         text + ")"
     }
 
-    /// The reader of what is written here: the terminal emulator that holds the other side of a
-    /// pseudoterminal, or the processes that have the pipe open for reading. Found by looking
-    /// through the processes of this machine that this user may look at.
-    pub(crate) fn readers(&self) -> Vec<(i32, String)> {
-        if !matches!(self.kind, Kind::Terminal | Kind::Pipe) {
-            return Vec::new();
-        }
-        let reads_it = |process: &i32| {
+    /// Whether a process may read what is written here, and those that do: the terminal emulator that holds the other side of a
+    /// pseudoterminal, or of the processes that have the pipe open for reading those that sleep in a read or read more after a while.
+    /// The others, a shell say, may wait for these. Found by looking through the processes of this machine that this user may look at.
+    pub(crate) fn readers(&self) -> (bool, Vec<(i32, String)>) {
+        let holds_it = |process: &i32| {
             let mut descriptors = procfs::descriptors(*process).into_iter();
             descriptors.any(|descriptor| self.is_read_through(*process, descriptor))
         };
-        let readers = procfs::processes().into_iter().filter(reads_it);
-        let named = |process| (process, procfs::name(process).unwrap_or_default());
-        readers.map(named).collect()
+        let mut holders = match self.kind {
+            Kind::Terminal | Kind::Pipe => procfs::processes(),
+            _ => Vec::new(),
+        };
+        holders.retain(holds_it);
+        let before = holders.iter().map(|&one| (one, procfs::own_reads(one)));
+        let before: HashMap<i32, u64> = before.collect();
+        let reads_it = |&&process: &&i32| {
+            self.kind == Kind::Terminal
+                || Doing::sleeps_in_read(process, |from| self.is_read_through(process, from))
+                || procfs::own_reads(process) > before[&process]
+        };
+        let until_ns = clock::now_ns() + WHILE_NS;
+        loop {
+            let readers: Vec<i32> = holders.iter().filter(reads_it).copied().collect();
+            if readers.len() == holders.len() || clock::now_ns() >= until_ns {
+                let named = |process| (process, procfs::name(process).unwrap_or_default());
+                let readers = readers.into_iter().map(named).collect();
+                return (!holders.is_empty(), readers);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn is_read_through(&self, process: i32, descriptor: i32) -> bool {
@@ -218,6 +240,7 @@ fn terminal_driver((major, minor): (u32, u32)) -> Option<String> {
 mod tests {
     use super::*;
     use std::os::fd::AsRawFd;
+    use std::process::Command;
 
     fn of(file: &impl AsRawFd) -> Target {
         Target::of(std::process::id() as i32, file.as_raw_fd()).unwrap()
@@ -238,18 +261,39 @@ mod tests {
         assert!(target.path.starts_with("/dev/pts/"), "{target:?}");
         assert!(target.driver.is_some());
         let ours = std::process::id() as i32;
-        assert!(target.readers().iter().any(|(process, _)| *process == ours));
+        assert!(
+            target
+                .readers()
+                .1
+                .iter()
+                .any(|(process, _)| *process == ours)
+        );
     }
 
     #[test]
-    fn a_pipe_names_the_process_that_has_it_open_for_reading() {
-        let (reader, writer) = std::io::pipe().unwrap();
+    fn a_pipe_names_the_process_that_reads_it_and_no_other_that_has_it_open() {
+        let (mut reader, writer) = std::io::pipe().unwrap();
         let target = of(&writer);
         assert_eq!(target.kind, Kind::Pipe);
         assert_eq!(target.identity, of(&reader).identity);
-        assert!(!target.readers().is_empty());
-        drop(reader);
-        assert!(target.readers().is_empty());
+        let mut sleeper = Command::new("sleep")
+            .arg("1000")
+            .stdin(reader.try_clone().unwrap())
+            .spawn()
+            .unwrap();
+        let process = sleeper.id() as i32;
+        let is_named = |process| target.readers().1.iter().any(|reader| reader.0 == process);
+        // It is being started, perhaps.
+        assert!((0..1000).any(|_| !is_named(process)));
+        assert!(target.readers().0);
+        let ours = std::process::id() as i32;
+        let reading = std::thread::spawn(move || std::io::Read::read(&mut reader, &mut [0]));
+        assert!((0..1000).any(|_| is_named(ours)));
+        drop(writer);
+        reading.join().unwrap().unwrap();
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+        assert_eq!(target.readers(), (false, Vec::new()));
     }
 
     #[test]

@@ -198,9 +198,8 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     page.faint(2, &times);
     if mode != Mode::Sampled {
         histogram(page, "sizes", &tally.sizes, grouped);
-        histogram(page, "durations", &tally.durations_ns, |ns| {
-            duration(ns as f64)
-        });
+        let time = |ns| duration(ns as f64);
+        histogram(page, "durations", &tally.durations_ns, time);
     }
 }
 

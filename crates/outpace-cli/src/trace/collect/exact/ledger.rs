@@ -241,9 +241,8 @@ impl Ledger {
         if descriptor <= 2 || target.kind == Kind::Unknown {
             return descriptor;
         }
-        (1..=2)
-            .find(|&stream| self.target(process, stream).identity == target.identity)
-            .unwrap_or(descriptor)
+        let is_it = |&stream: &i32| self.target(process, stream).identity == target.identity;
+        (1..=2).find(is_it).unwrap_or(descriptor)
     }
 
     /// Adds, for every process of every stream, the count of last bytes seen and of those that ended a line.

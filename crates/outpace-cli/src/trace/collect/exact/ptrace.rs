@@ -97,9 +97,8 @@ impl<'a> Tracer<'a> {
                 self.is_over = true;
                 self.run.wall_ns = clock::now_ns() - self.began_ns;
                 // One that has ended is reported next.
-                self.threads.keys().for_each(|&thread| {
-                    let _ = sys::interrupt(thread);
-                });
+                let threads = self.threads.keys();
+                threads.for_each(|&thread| drop(sys::interrupt(thread)));
             }
         }
         Ok(self.run)
