@@ -457,6 +457,7 @@ impl Watched {
             && clock::now_ns() - began_ns < LONGEST_LISTEN_NS / part
             && clock::thread_ns() - spent_ns < LISTEN_NS / part
         {
+            let is_first = breakpoints.is_none();
             if let (None, Some(place)) = (&breakpoints, self.writes_at) {
                 breakpoints = Some(Breakpoints::at(place, (self.process, thread)));
                 finished_before = self.finished_writes(thread);
@@ -471,7 +472,9 @@ impl Watched {
                     // The process may lack a processor because this thread has it.
                     std::thread::yield_now();
                 }
-                heard += writes.len();
+                // Those that the first count may have are not counted, and the last count comes after all: a gap makes the heard ones
+                // fewer, never more.
+                heard += writes.len() * usize::from(!is_first);
                 ends += self.take(writes);
                 continue;
             }
@@ -485,13 +488,13 @@ impl Watched {
                 seen.looks += u64::from(is_new && !write.kind.is_sync());
             }
         }
-        let finished = self.finished_writes(thread).saturating_sub(finished_before);
         if let Some(Ok(breakpoints)) = &mut breakpoints
             && let Ok(writes) = breakpoints.begun()
             && breakpoints.shows_all()
             && heard as u64 >= FEWEST
         {
             let heard = (heard + writes.len()) as u64;
+            let finished = self.finished_writes(thread).saturating_sub(finished_before);
             self.is_half_heard = finished > heard + heard / 4 + UNHEARD;
         }
         let is_slowed = breakpoints.is_some_and(|breakpoints| breakpoints.is_ok());
