@@ -610,8 +610,9 @@ fn a_program_with_the_name_of_an_interpreter_is_not_taken_for_it() {
     for exact in [&[][..], &["--exact"]] {
         let words = [exact, &["--", copy.to_str().unwrap(), "-c", script]].concat();
         let found = findings(&words, "perl.json");
-        let stdout = stream(&found, "stdout").unwrap();
-        assert_eq!(stdout["language"], "unrecognised", "{stdout:#}");
+        // On a busy machine stdout and stderr may not be told apart.
+        let writes = &found["streams"][0];
+        assert_eq!(writes["language"], "unrecognised", "{found:#}");
     }
 }
 
