@@ -50,6 +50,14 @@ impl Doing {
         calls.any(|(number, [from, ..])| READS.contains(&number) && is_it(from as i32))
     }
 
+    /// Whether a process sleeps until another one ends, or tells it to go on.
+    pub(crate) fn waits_for_another(process: i32) -> bool {
+        const WAITS: [i64; 3] = [libc::SYS_wait4, libc::SYS_waitid, libc::SYS_rt_sigsuspend];
+        let call = |&thread: &i32| Self::of(process, thread).call();
+        let waits = |thread| call(thread).is_some_and(|(number, _)| WAITS.contains(&number));
+        procfs::threads(process).iter().all(waits)
+    }
+
     /// Parses the text of `/proc/PID/task/TID/syscall`.
     pub(crate) fn parse(text: &str) -> Self {
         let mut fields = text.split_ascii_whitespace();

@@ -205,13 +205,6 @@ pub(crate) fn running_threads(process: i32) -> Vec<i32> {
     threads
 }
 
-/// The read calls of a process's threads, without those of the children that it has waited for.
-pub(crate) fn own_reads(process: i32) -> u64 {
-    let threads = threads(process).into_iter();
-    let counts = threads.map(|thread| IoCounters::of(format!("{process}/task/{thread}")));
-    counts.flatten().map(|count| count.read_calls).sum()
-}
-
 /// The children of one thread.
 pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
     fs::read_to_string(format!("/proc/{process}/task/{thread}/children"))

@@ -3,12 +3,11 @@
 use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs;
-use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::time::Duration;
 
-/// How long a process that holds a pipe may take to show that it reads.
+/// How long the processes that hold a pipe may take until one sleeps in a read.
 const WHILE_NS: u64 = 50_000_000;
 
 /// The kinds of destination that behave differently.
@@ -167,35 +166,34 @@ impl Target {
     }
 
     /// Whether a process may read what is written here, and those that do: the terminal emulator that holds the other side of a
-    /// pseudoterminal, or of the processes that have the pipe open for reading those that sleep in a read or read more after a while.
-    /// The others, a shell say, may wait for these. Found by looking through the processes of this machine that this user may look at.
+    /// pseudoterminal, or of the processes that have the pipe open for reading those that sleep in a read. If none does for a while, as where
+    /// they are slow, those that do not wait for another process, as a shell may. Found by looking through the processes of this machine that
+    /// this user may look at.
     pub(crate) fn readers(&self) -> (bool, Vec<(i32, String)>) {
-        let holds_it = |process: &i32| {
-            let mut descriptors = procfs::descriptors(*process).into_iter();
-            descriptors.any(|descriptor| self.is_read_through(*process, descriptor))
-        };
         let mut holders = match self.kind {
             Kind::Terminal | Kind::Pipe => procfs::processes(),
             _ => Vec::new(),
         };
-        holders.retain(holds_it);
-        let before = holders.iter().map(|&one| (one, procfs::own_reads(one)));
-        let before: HashMap<i32, u64> = before.collect();
-        let reads_it = |&&process: &&i32| {
+        holders.retain(|&process| {
+            let mut descriptors = procfs::descriptors(process).into_iter();
+            descriptors.any(|descriptor| self.is_read_through(process, descriptor))
+        });
+        let reads_it = |&process: &i32| {
             self.kind == Kind::Terminal
                 || Doing::sleeps_in_read(process, |from| self.is_read_through(process, from))
-                || procfs::own_reads(process) > before[&process]
         };
         let until_ns = clock::now_ns() + WHILE_NS;
-        loop {
-            let readers: Vec<i32> = holders.iter().filter(reads_it).copied().collect();
-            if readers.len() == holders.len() || clock::now_ns() >= until_ns {
-                let named = |process| (process, procfs::name(process).unwrap_or_default());
-                let readers = readers.into_iter().map(named).collect();
-                return (!holders.is_empty(), readers);
-            }
+        while !holders.iter().any(reads_it) && clock::now_ns() < until_ns && !holders.is_empty() {
             std::thread::sleep(Duration::from_millis(1));
         }
+        let mut readers: Vec<i32> = holders.iter().copied().filter(reads_it).collect();
+        if readers.is_empty() {
+            let slow = holders.iter().copied();
+            readers = slow.filter(|&one| !Doing::waits_for_another(one)).collect();
+        }
+        let named = |process| (process, procfs::name(process).unwrap_or_default());
+        let readers = readers.into_iter().map(named).collect();
+        (!holders.is_empty(), readers)
     }
 
     fn is_read_through(&self, process: i32, descriptor: i32) -> bool {
@@ -283,12 +281,11 @@ mod tests {
             .unwrap();
         let process = sleeper.id() as i32;
         let is_named = |process| target.readers().1.iter().any(|reader| reader.0 == process);
-        // It is being started, perhaps.
-        assert!((0..1000).any(|_| !is_named(process)));
-        assert!(target.readers().0);
         let ours = std::process::id() as i32;
+        // Neither reads, and it does not wait for a third one.
+        assert!((0..1000).any(|_| is_named(process)));
         let reading = std::thread::spawn(move || std::io::Read::read(&mut reader, &mut [0]));
-        assert!((0..1000).any(|_| is_named(ours)));
+        assert!((0..1000).any(|_| is_named(ours) && !is_named(process)));
         drop(writer);
         reading.join().unwrap().unwrap();
         sleeper.kill().unwrap();
