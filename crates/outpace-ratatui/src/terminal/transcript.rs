@@ -111,9 +111,10 @@ use crate::sys;
 /// On drop, in a panic too, the live region goes, the transcript stays, and the cursor is below it. So it is when a signal ends or stops
 /// the process (Ctrl-C, Ctrl-Z where the terminal is not raw, `kill`), unless the application handles that signal itself, and at
 /// `process::exit`, which waits for a fifth of a second at most: call [`finish`](Self::finish) before, if the terminal may be slow. After Ctrl-Z and
-/// `fg` the live region is there again. At a key that is a signal the kernel throws away what the terminal has not read yet, unless its mode `NOFLSH` is set: lines may lack there. `kill -9`, an abort and `exec` leave the lines that were finished, or not extended for a quarter of a
-/// second: the shell's prompt comes behind them, over the live region. They leave the cursor hidden, and in the middle of a streamed line
-/// wrapping off, until `reset`. In a child of a fork, waiting for the terminal is an error.
+/// `fg` the live region is there again. A key that sends a signal has the kernel discard what the terminal has not read yet, unless the terminal's
+/// mode `NOFLSH` is set: then lines may be missing. `kill -9`, an abort and `exec` leave the lines that were finished, or not extended for a
+/// quarter of a second: the shell's prompt comes behind them, over the live region. They leave the cursor hidden, and in the middle of a streamed
+/// line wrapping off, until `reset`. In a child of a fork, waiting for the terminal is an error.
 ///
 /// # Text
 ///
