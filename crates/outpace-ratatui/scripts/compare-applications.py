@@ -9,9 +9,10 @@ one runs the application as it is, one again as it is, one on this backend, and 
 after clearing it, by a change of size there and back. All get the same keys (applications.toml). After each key, once the screens
 stand still, it counts the pixels in which this backend's screenshot differs from crossterm's, and in which crossterm's two differ. Then
 in how many each of both differs from the cleared screen, and in how many this backend's is neither crossterm's nor the cleared screen:
-where crossterm's picture keeps rests of earlier frames, each pixel has to be one of both. Screens that differ are awaited for a
-while, as one terminal may lag behind another, or blink in another phase: each phase of the cleared screen that was seen counts. Terminals that are not installed are reported and skipped. The
-screenshots of screens that differ are kept. Exit status 1 if any screen has more pixels of the last kind than those in which crossterm's two differ.
+where crossterm's picture keeps rests of earlier frames, each pixel has to be one of both. Of a screen that blinks it takes screenshots
+for some seconds: each phase that one of them shows is to be one that the other shows. Screens that differ are awaited for a while, as
+one terminal may lag behind another. Terminals that are not installed are reported and skipped. The screenshots of screens that differ
+are kept. Exit status 1 if any screen has more pixels of the last kind than those in which crossterm's two differ.
 
 With `--resize`, xdotool resizes the windows after each key, one to six times with pauses of 0 to 300 ms, all of them alike. foot, which
 fills its display, gets another size of its font. The seed names the sizes.
@@ -30,7 +31,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples" / "ports"))
 
 import build
-from displays import TERMINALS, Display, different, extent, missing, wait_for
+from displays import TERMINALS, Display, beyond, difference, extent, missing, wait_for
 from sessions import HERE, make_fixtures, sessions, typed
 
 RUNS = {"theirs": "before", "again": "before", "ours": "after", "alone": "before"}
@@ -74,15 +75,8 @@ class Run:
             self.shoot()
 
     def shoot(self):
-        """The terminal's screenshot once it stands still, or after a while."""
-        start = time.monotonic()
-        last, alike = (None, None), 0
-        while alike < 4 and time.monotonic() - start < 5:
-            now = (self.written(), self.display.screenshot())
-            alike = alike + 1 if now == last else 0
-            last = now
-            time.sleep(0.08)
-        return last[1]
+        """The terminal's screenshots once it stands still, one for each phase, or after a while."""
+        return self.display.pictures(self.written)
 
 
 def resize_all(runs, sizes):
@@ -99,13 +93,11 @@ def resize_all(runs, sizes):
 
 
 class Screen:
-    """The screenshots of one screen, and how many pixels differ."""
+    """The screenshots of one screen, in each of its phases, and how many pixels differ."""
 
     def __init__(self, runs):
         """Taken until this backend's is crossterm's, or for a while."""
         start = time.monotonic()
-        # The pictures of the cleared screen: several, where it blinks.
-        self.cleared = []
         compared = {name: run for name, run in runs.items() if name != "alone"}
         while True:
             self.shots = shoot_all(compared)
@@ -120,28 +112,25 @@ class Screen:
                 compared = runs
                 continue
             self.ours_alone, self.theirs_alone = (self.between(name, "alone") for name in ("ours", "theirs"))
-            if self.shots["alone"] not in self.cleared:
-                self.cleared.append(self.shots["alone"])
-            self.left = self.neither(different)
+            self.left = beyond(self.shots["ours"], self.shots["theirs"] + self.shots["again"], self.shots["alone"])
             if self.left == 0 or time.monotonic() - start > PATIENCE:
                 return
 
     def between(self, *names):
-        return different(*(self.shots[name] for name in names))
-
-    def neither(self, count):
-        """What `count` finds in the pixels that are neither crossterm's nor, in any phase, the cleared screen's."""
-        return count(self.shots["ours"], self.shots["theirs"], self.shots["again"], *self.cleared)
+        return difference(*(self.shots[name] for name in names))
 
     def where(self):
-        return self.neither(extent)
+        """The places of the pixels that are this backend's alone; one for each of its phases."""
+        others = [shot for name, shots in self.shots.items() if name != "ours" for shot in shots]
+        return ", ".join(extent(shot, *others) or "none: a phase is lacking" for shot in self.shots["ours"])
 
     def is_worse(self):
         return self.left > self.own
 
     def save(self, work, name):
-        for run, shot in self.shots.items():
-            shot.save(work / f"{name}-{run}.png")
+        for run, shots in self.shots.items():
+            for number, shot in enumerate(shots):
+                shot.save(work / f"{name}-{run}-{number}.png")
 
 
 def shoot_all(runs):

@@ -9,17 +9,16 @@ each picture: how many pixels differ between both backends, and between two runs
 Then in how many each of both differs from the last frame alone, drawn through crossterm's backend on a screen that never showed
 another, and, last, in how many this backend's is neither crossterm's nor that: where crossterm's picture keeps rests of earlier frames,
 each pixel has to be one of both. Where terminals disagree about the width of a symbol, crossterm's picture is displaced behind it: the
-picture `symbols` is compared with this backend's own last frame alone. Of a picture that blinks it takes screenshots for some
+picture `symbols` is compared with this backend's own last frame alone. Of a screen that blinks it takes screenshots for some
 seconds: each phase that one of them shows is to be one that the other shows. Terminals that are not installed are reported and
 skipped. Exit status 1 if there are more pixels of the last kind than those in which crossterm's two runs differ.
 """
 
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from displays import TERMINALS, Display, different, missing, wait_for
+from displays import TERMINALS, Display, beyond, difference, missing, wait_for
 
 # Names, and how many frames lead to the picture.
 PICTURES = [("styles", 1), ("styles", 8), ("blinking", 1), ("blinking", 8), ("animation", 8), ("noise", 8), ("log", 8), ("editor", 8), ("dashboard", 8),
@@ -29,12 +28,10 @@ RUNS = {"theirs": ("crossterm", ""), "again": ("crossterm", ""), "ours": ("outpa
         "lone": ("outpace", "alone")}
 # In whose picture alone the frames have to end.
 MODELS = {"symbols": "lone"}
-# Screenshots of a picture that blinks; the slowest phase takes a second, and both may be caught half drawn.
-BLINKS = 24
 
 
 def shoot(display, looks, run, picture, frames, place):
-    """The terminal's screenshot once it has drawn the picture and stands still: one picture, or those of all phases."""
+    """The terminal's screenshots once it has drawn the picture: one, or those of all phases."""
     backend, alone = RUNS[run]
     said = place / "said"
     said.unlink(missing_ok=True)
@@ -42,53 +39,9 @@ def shoot(display, looks, run, picture, frames, place):
     display.open(["sh", "-c", shell])
     try:
         wait_for(lambda: said.exists() and "drawn" in said.read_text(), f"{display.terminal} does not draw {picture}")
-        if picture == "blinking":
-            return phases(display)
-        shots = [display.screenshot()]
-
-        def settled():
-            time.sleep(0.1)
-            shots.append(display.screenshot())
-            return len(shots) > 5 and all(shot == shots[-1] for shot in shots[-5:])
-
-        wait_for(settled, f"{display.terminal} never stops drawing {picture}")
-        return shots[-1:]
+        return display.pictures()
     finally:
         display.close_windows()
-
-
-def phases(display):
-    """The pictures between which a terminal blinks: all that it shows more than once."""
-    time.sleep(1)
-    seen = []
-    for _ in range(BLINKS):
-        shot = display.screenshot()
-        known = next((entry for entry in seen if entry[0] == shot), None)
-        if known:
-            known[1] += 1
-        else:
-            seen.append([shot, 1])
-        time.sleep(0.11)
-    shown = [shot for shot, times in seen if times > 1]
-    if not shown:
-        raise TimeoutError(f"{display.terminal} shows nothing twice")
-    return shown
-
-
-def farthest(counts):
-    """The pixels of the phase that is least like any of the other's; `counts`: a row for each phase, a column for each of the other."""
-    return max(max(map(min, counts)), max(map(min, zip(*counts))))
-
-
-def difference(one, other):
-    """How many pixels of each phase are in no phase of the other, at most."""
-    return farthest([[different(a, b) for b in other] for a in one])
-
-
-def beyond(ours, theirs, alone):
-    """How many pixels of each phase are neither crossterm's nor those of the last frame alone, at most."""
-    pairs = [(min(theirs, key=lambda shot: different(shot, model)), model) for model in alone]
-    return farthest([[different(shot, *pair) for pair in pairs] for shot in ours])
 
 
 def main():

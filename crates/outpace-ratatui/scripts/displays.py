@@ -7,16 +7,21 @@ import subprocess
 import time
 import zlib
 
-# With their default settings, but for a size that applications need (foot fills its display), and a cursor that does not blink in
-# kitty, the one whose cursor does. A command follows.
+# With their default settings, but for a size that applications need (foot fills its display), a cursor that does not blink in
+# kitty, the one whose cursor does, and what a window with the focus shows in xterm: without it, text that blinks goes on blinking only
+# when the program writes. A command follows.
 TERMINALS = {
-    "xterm": ["xterm", "-geometry", "100x30", "-e"],
+    "xterm": ["xterm", "-geometry", "100x30", "-xrm", "XTerm*alwaysHighlight: true", "-e"],
     "alacritty": ["alacritty", "-o", "window.dimensions.columns=100", "-o", "window.dimensions.lines=30", "-e"],
     "kitty": ["kitty", "-o", "remember_window_size=no", "-o", "initial_window_width=100c", "-o", "initial_window_height=30c",
               "-o", "cursor_blink_interval=0"],
     "foot": ["foot"],
 }
 LIMIT = 60
+# Seconds without a change after which a screen stands still; longer than the slowest phase of blinking, xterm's 0.6.
+STILL = 0.8
+# Seconds in which a screen that does not stand still shows its phases.
+BLINKING = 5
 
 
 def wait_for(condition, what, limit=LIMIT):
@@ -95,6 +100,30 @@ class Display:
         height, line = header[5], header[12]
         return Picture(header[4], height, data[start:start + height * line])
 
+    def pictures(self, written=lambda: None):
+        """What it shows once it stands still: one picture, or those between which it blinks. `written` tells of more output."""
+        start = time.monotonic()
+        # Each with the number of times that it stayed for two screenshots: what is half drawn hardly does so twice.
+        seen, last, alike, sent = [], None, 0, None
+        while True:
+            output, shot, now = written(), self.screenshot(), time.monotonic()
+            if output != sent:
+                seen, last, sent = [], None, output
+            if last is None or shot != last:
+                last, alike, since = shot, 0, now
+            alike += 1
+            if alike == 2:
+                known = next((entry for entry in seen if entry[0] == shot), None)
+                if known:
+                    known[1] += 1
+                else:
+                    seen.append([shot, 1])
+            if now - since >= STILL:
+                return [shot]
+            if now - start >= BLINKING:
+                return [shot for shot, times in seen if times > 1] or [shot]
+            time.sleep(0.06)
+
     def end(self):
         self.close_windows()
         for server in reversed(self.servers):
@@ -145,6 +174,25 @@ def different(one, *others):
 
 
 def extent(one, *others):
-    """The rectangle around these pixels, as WIDTHxHEIGHT+X+Y."""
-    xs, ys = zip(*differing(one, *others))
+    """The rectangle around these pixels, as WIDTHxHEIGHT+X+Y; nothing if there are none."""
+    places = list(differing(one, *others))
+    if not places:
+        return ""
+    xs, ys = zip(*places)
     return f"{max(xs) - min(xs) + 1}x{max(ys) - min(ys) + 1}+{min(xs)}+{min(ys)}"
+
+
+def farthest(counts):
+    """The pixels of the phase that is least like any of the other's; `counts`: a row for each phase, a column for each of the other."""
+    return max(max(map(min, counts)), max(map(min, zip(*counts))))
+
+
+def difference(one, other):
+    """How many pixels of each phase are in no phase of the other, at most."""
+    return farthest([[different(a, b) for b in other] for a in one])
+
+
+def beyond(ours, theirs, alone):
+    """How many pixels of each phase are neither crossterm's nor those of the last frame alone, at most."""
+    pairs = [(min(theirs, key=lambda shot: different(shot, model)), model) for model in alone]
+    return farthest([[different(shot, *pair) for pair in pairs] for shot in ours])
