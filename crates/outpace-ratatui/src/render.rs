@@ -76,6 +76,8 @@ pub struct Renderer {
     destructive: bool,
     /// Cells that are right stay untouched: they may be covered by a picture of the application's.
     careful: bool,
+    /// Nothing is erased to an edge: the terminal may have grown.
+    is_part: bool,
     /// The rows with cells that symbols stick out into, or did so at any time since everything was erased. Empty: none.
     overhung: Vec<bool>,
     written: Option<Vec<bool>>,
@@ -104,6 +106,7 @@ impl Renderer {
             thorough: true,
             destructive: false,
             careful: false,
+            is_part: false,
             overhung: Vec::new(),
             written: None,
             stats: Stats::default(),
@@ -234,6 +237,7 @@ impl Renderer {
         }
         self.destructive = false;
         self.careful = wanted.symbols().has_opaque();
+        self.is_part = wanted.is_part;
         self.encoder.out.clear();
         // Other output may have come since the last frame (a warning on standard error, another library's command). So every frame
         // sets position, style and the cursor's visibility by itself.
@@ -355,14 +359,18 @@ impl Renderer {
             return 0;
         }
         // A first frame, and one after a change of size, need no count.
-        let everything = self.nothing_known && wanted.is_complete();
+        let everything = self.nothing_known && wanted.is_complete() && !self.is_part;
         let is_blank = std::mem::take(&mut self.is_shown_blank) && everything;
         let rows = if everything {
             self.nothing_known = false;
             height
         } else {
             self.mark_unknown();
-            self.unknown_rows(wanted)
+            if self.is_part {
+                0
+            } else {
+                self.unknown_rows(wanted)
+            }
         };
         if rows == height {
             self.overhung.clear();

@@ -41,7 +41,11 @@ impl Session {
     }
 
     fn draw(&mut self, text: &str) {
-        let text = Text::from(text.to_owned());
+        self.draw_styled(text, Style::new());
+    }
+
+    fn draw_styled(&mut self, text: &str, style: Style) {
+        let text = Text::from(text.to_owned()).style(style);
         self.terminal
             .draw(|frame| frame.render_widget(text, frame.area()))
             .unwrap();
@@ -52,10 +56,12 @@ impl Session {
         self.emulator.process(&self.wire.take());
     }
 
+    fn resize_known(&mut self, size: Size) {
+        self.terminal.backend_mut().set_size(size);
+    }
+
     fn resize(&mut self, width: u16, height: u16) {
-        self.terminal
-            .backend_mut()
-            .set_size(Size::new(width, height));
+        self.resize_known(Size::new(width, height));
         self.emulator
             .screen_mut()
             .set_size(height.try_into().unwrap(), width.try_into().unwrap());
@@ -163,6 +169,32 @@ fn a_fixed_viewport_that_never_fitted_is_complete_when_the_terminal_has_grown() 
     session.draw("left   right\nsecond row\nthird row");
     let rows = session.rows();
     assert_eq!(rows[..3], ["left   right", "second row", "third row"]);
+}
+
+#[test]
+fn a_frame_of_a_fixed_viewport_that_a_larger_terminal_gets_late_draws_on_nothing_beside_it() {
+    let (bar, size) = (Style::new().on_blue(), Size::new(30, 5));
+    let viewport = Viewport::Fixed(Rect::new(0, 0, 12, 4));
+    let mut session = Session::new(Size::new(10, 3), viewport);
+    // It has grown before the first frame arrives.
+    let screen = session.emulator.screen_mut();
+    screen.set_size(
+        size.height.try_into().unwrap(),
+        size.width.try_into().unwrap(),
+    );
+    session.emulator.process(b"\x1b[1;20Hone\x1b[5;1Htwo");
+    for known in [Size::new(10, 3), size] {
+        session.resize_known(known);
+        session.draw_styled("bar", bar);
+    }
+    assert_eq!(
+        session.rows(),
+        ["bar                one", "", "", "", "two"]
+    );
+    let screen = session.emulator.screen();
+    let colors = |x: u16| screen.cell(0, x).unwrap().bgcolor();
+    assert_eq!(colors(11), vt100::Color::Idx(4));
+    assert_eq!(colors(12), vt100::Color::Default);
 }
 
 #[test]

@@ -60,6 +60,8 @@ pub struct Screen {
     /// The cursor is behind the symbol in the last column, where the next symbol wraps. A place there has no name: it is left so where
     /// that symbol was printed last.
     pub(crate) is_cursor_behind: bool,
+    /// Of a fixed viewport. What is beyond the edges, if the terminal has grown meanwhile, is not the application's and not drawn again.
+    pub(crate) is_part: bool,
 }
 
 impl Screen {
@@ -86,6 +88,7 @@ impl Screen {
             cursor: Cursor::default(),
             beneath_cursor: None,
             is_cursor_behind: false,
+            is_part: false,
         }
     }
 
@@ -376,6 +379,7 @@ impl Screen {
         self.cursor = other.cursor;
         self.beneath_cursor = other.beneath_cursor;
         self.is_cursor_behind = other.is_cursor_behind;
+        self.is_part = other.is_part;
     }
 
     /// The cell that replaces the rest of a wide symbol. Beneath an image it must not be drawn.

@@ -239,7 +239,7 @@ impl Renderer {
             .rposition(|cell| *cell != blank)
             .map_or(0, |last| last + 1);
         let untouchable = || self.careful && row.contains(&blank);
-        if to_print <= 3 || !self.may_erase_to(blank) || untouchable() {
+        if self.is_part || to_print <= 3 || !self.may_erase_to(blank) || untouchable() {
             return false;
         }
         self.reach(x, y);

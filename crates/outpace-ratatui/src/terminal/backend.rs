@@ -424,6 +424,8 @@ impl OutpaceBackend {
         }
         let at = (self.screen.cursor.x, self.screen.cursor.y);
         self.screen.beneath_cursor = self.blanks.style_at(self.screen.width(), at);
+        self.screen.is_part =
+            !self.size_always_asked && matches!(self.claimed, Claimed::Rectangle { .. });
         self.screen.share();
         let terminal = &self.terminal;
         self.presenter
