@@ -13,6 +13,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 fn outpace(arguments: &[&str]) -> Command {
     let mut command = scripted::outpace("trace");
@@ -876,6 +877,39 @@ fn a_wait_beside_another_thread_that_computes_is_no_limit() {
             assert_eq!(found["verdict"]["limit"], "none", "{found:#}");
         }
     }
+}
+
+#[test]
+fn of_two_writers_of_a_terminal_the_time_until_it_is_read_counts_once() {
+    let text_of_it = "#include <sys/wait.h>\n#include <unistd.h>\nint main(void) {\n\
+        char line[1000] = {0}; int child = fork();\n\
+        for (int n = 0; n < 100; n++) if (write(1, line, sizeof line) < 0) return 1;\n\
+        return child > 0 && wait(0) < 0; }\n";
+    let Some(program) = compiled("two_writers", &[], text_of_it) else {
+        return;
+    };
+    let report = scratch("two_writers.json");
+    let words = ["trace", "--json", report.to_str().unwrap(), &program];
+    let mut terminal = Terminal::start(env!("CARGO_BIN_EXE_outpace"), &words, true);
+    let sleeps_in_write = |process: &String| {
+        let call = std::fs::read_to_string(format!("/proc/{process}/syscall"));
+        let name = std::fs::read_to_string(format!("/proc/{process}/comm"));
+        call.is_ok_and(|call| call.starts_with("1 "))
+            && name.is_ok_and(|name| name == "two_writers\n")
+    };
+    wait_until("both sleep in writes", || {
+        let all = std::fs::read_dir("/proc").unwrap();
+        let all = all.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        all.filter(sleeps_in_write).count() == 2
+    });
+    // Time for looks at both.
+    std::thread::sleep(Duration::from_millis(500));
+    terminal.unstall();
+    assert!(terminal.wait().success());
+    let found = json(&report);
+    let [waiting, wall] = [&found["streams"][0]["waiting_ns"], &found["wall_ns"]];
+    let [waiting, wall] = [waiting, wall].map(|ns| ns.as_u64().unwrap());
+    assert!(waiting > 0 && waiting < wall + wall / 4, "{found:#}");
 }
 
 /// The verdict on a program, and the notes beside it.

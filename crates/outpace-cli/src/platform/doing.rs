@@ -58,6 +58,13 @@ impl Doing {
         procfs::threads(process).iter().all(waits)
     }
 
+    /// Whether a thread that writes to a terminal sleeps until another one has written there, not until that is read.
+    pub(crate) fn waits_for_writer(process: i32, thread: i32) -> bool {
+        // The kernel's function that takes the terminal's lock. It waits for the reader in `wait_woken`.
+        let function = fs::read_to_string(format!("/proc/{process}/task/{thread}/wchan"));
+        function.is_ok_and(|name| name.contains("tty_write"))
+    }
+
     /// Parses the text of `/proc/PID/task/TID/syscall`.
     pub(crate) fn parse(text: &str) -> Self {
         let mut fields = text.split_ascii_whitespace();
@@ -86,6 +93,7 @@ impl Doing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicI32, Ordering};
 
     #[test]
     fn a_thread_in_a_write_shows_its_arguments() {
@@ -106,5 +114,34 @@ mod tests {
         assert_eq!(Doing::parse("-1 0x7ffd 0x7f12\n"), Doing::Asleep);
         assert_eq!(Doing::parse(""), Doing::Hidden);
         assert_eq!(Doing::parse("1 0x2\n"), Doing::Hidden);
+    }
+
+    #[test]
+    fn of_two_threads_that_write_to_an_unread_terminal_one_waits_for_the_other() {
+        let (terminal, program) = crate::platform::pty::open().unwrap();
+        let ours = std::process::id() as i32;
+        let threads = [const { AtomicI32::new(0) }; 2];
+        std::thread::scope(|scope| {
+            for thread in &threads {
+                scope.spawn(|| {
+                    thread.store(rustix::thread::gettid().as_raw_pid(), Ordering::Release);
+                    // Until the terminal has gone.
+                    while rustix::io::write(&program, &[b'x'; 1000]).is_ok() {}
+                });
+            }
+            let count = |is_it: &dyn Fn(i32) -> bool| {
+                let all = threads.iter().map(|thread| thread.load(Ordering::Acquire));
+                all.filter(|&thread| is_it(thread)).count()
+            };
+            let function = |thread| fs::read_to_string(format!("/proc/{ours}/task/{thread}/wchan"));
+            let is_shown = |thread| function(thread).is_ok_and(|name| !matches!(&*name, "" | "0"));
+            while count(&|thread| Doing::of(ours, thread).call().is_some()) < 2 {}
+            if count(&is_shown) == 2 {
+                while count(&|thread| Doing::waits_for_writer(ours, thread)) != 1 {}
+            } else {
+                eprintln!("skipped: the kernel does not say where a thread sleeps");
+            }
+            drop(terminal);
+        });
     }
 }

@@ -105,7 +105,7 @@ pub(crate) struct Watched {
     pub(super) peeking_ns: u64,
     stops_ns: u64,
     /// Samples that found its thread asleep in a write, and elsewhere.
-    asleep: (u64, u64),
+    asleep: [u64; 2],
     /// When it was last seen, and how long it was stopped until then.
     pub(super) last_ns: u64,
     pub(super) stopped_ns: u64,
@@ -269,7 +269,7 @@ impl Watched {
     /// with more: the sampled time.
     pub(crate) fn waiting_ns(&self) -> u64 {
         let seen_ns = self.seen.values().map(|seen| seen.waiting_ns).sum();
-        let (in_writes, elsewhere) = self.asleep;
+        let [in_writes, elsewhere] = self.asleep;
         if !self.threads.is_one() || in_writes == 0 {
             return seen_ns;
         }
@@ -382,17 +382,20 @@ impl Watched {
         let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running) || beside_others;
         for (thread, doing) in threads {
             let Some((call, is_new)) = self.asleep_in(thread, doing) else {
-                self.asleep.1 += u64::from(matches!(doing, Doing::InCall { .. } | Doing::Asleep));
+                self.asleep[1] += u64::from(matches!(doing, Doing::InCall { .. } | Doing::Asleep));
                 continue;
             };
-            self.asleep.0 += 1;
             let (descriptor, is_sync) = (call.descriptor, call.kind.is_sync());
+            // Of several writers of a terminal one waits for its reader, and the others for that one.
+            let is_second = Doing::waits_for_writer(self.process, thread);
+            self.asleep[usize::from(is_second)] += 1;
             let target = self.targets.get(&descriptor);
             let is_synced = is_sync || target.is_some_and(|target| target.is_synced);
             let seen = self.seen.entry(descriptor).or_default();
-            seen.waiting_ns += now_ns - from_ns;
-            seen.syncing_ns += (now_ns - from_ns) * u64::from(is_synced);
-            seen.overlapped_ns += (now_ns - from_ns) * u64::from(one_runs);
+            let waiting_ns = (now_ns - from_ns) * u64::from(!is_second);
+            seen.waiting_ns += waiting_ns;
+            seen.syncing_ns += waiting_ns * u64::from(is_synced);
+            seen.overlapped_ns += waiting_ns * u64::from(one_runs);
             seen.looks += u64::from(!is_sync);
             let span = CallSpan {
                 began_ns: from_ns,
