@@ -196,7 +196,8 @@ impl Verdict {
     /// Says why no change would gain much.
     fn explain_nothing(&mut self, findings: &Findings, worst: &Stream) {
         let took = self.writing_took("");
-        let hides_much = self.blocks_save_ns.high >= WORTH_IT * self.now_ns as f64;
+        let [hides_much, hides_calls] = [self.blocks_save_ns, worst.in_kernel_ns]
+            .map(|ns| ns.high >= WORTH_IT * self.now_ns as f64);
         let why = if let Some(unseen) = findings.run.unseen {
             return self.give_up(format!("{took} in write calls, but {}", unseen.describe()));
         } else if hides_much && worst.may_be_joined() {
@@ -204,7 +205,7 @@ impl Verdict {
                 "{took} in large writes, but Node.js itself joins messages that a full pipe does not take, and what those cost \
                  could not be seen"
             ));
-        } else if self.share < WORTH_IT {
+        } else if self.share < WORTH_IT && !(hides_calls && worst.is_unplaced()) {
             String::new()
         } else if worst.overlapped_ns * 2 > worst.writing_ns() {
             ", but mostly while other threads of the program ran".to_owned()
@@ -327,10 +328,10 @@ impl Verdict {
         });
         let reader = (reader_gain >= NAMED).then(|| {
             let saved = range(self.fast_reader_saves_ns);
-            let remedy = if awaited == "reader" {
-                "unchanged: `outpace run -- CMD…` reads its output immediately"
-            } else {
-                "write less, fsync it more rarely, or write to a faster device"
+            let remedy = match awaited {
+                "reader" if worst.descriptors == Descriptors::Any => "its reader: larger reads",
+                "reader" => "unchanged: `outpace run -- CMD…` reads its output immediately",
+                _ => "write less, fsync it more rarely, or write to a faster device",
             };
             let slow = format!("A {awaited} that never makes it wait would save {saved}.");
             (slow, remedy.to_owned())
@@ -520,6 +521,39 @@ mod tests {
             verdict.sentences[0].starts_with("No verdict: "),
             "{verdict:?}"
         );
+    }
+
+    #[test]
+    fn calls_that_went_to_an_unknown_place_are_no_problem_only_where_they_cannot_take_a_tenth() {
+        for (most, limit) in [(5, Limit::Nothing), (15, Limit::Unknown)] {
+            let most_ns = (most * MS) as f64;
+            let unplaced = Stream {
+                descriptors: Descriptors::Any,
+                buffering: Buffering::Unknown,
+                in_kernel_ns: Interval::of([0.0, most_ns / 4.0, most_ns]),
+                ..stream(10_000, 0, 0)
+            };
+            let verdict = verdict(SAMPLED, 100 * MS, vec![unplaced]);
+            assert_eq!(verdict.limit, limit, "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_reads_stdout_is_not_named_for_the_reader_of_another_descriptor() {
+        for (descriptors, remedy) in [
+            (Descriptors::One(1), "unchanged: `outpace run -- program`"),
+            (Descriptors::Any, "its reader: "),
+        ] {
+            let slow = Stream {
+                descriptors,
+                buffering: Buffering::Large,
+                bytes: 100 << 16,
+                ..stream(100, MS, 80 * MS)
+            };
+            let verdict = verdict(SAMPLED, 100 * MS, vec![slow]);
+            assert_eq!(verdict.limit, Limit::Reader, "{verdict:?}");
+            assert!(verdict.remedies[0].starts_with(remedy), "{verdict:?}");
+        }
     }
 
     #[test]
