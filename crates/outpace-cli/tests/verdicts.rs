@@ -28,6 +28,7 @@ mod scripted;
 
 use corpus::{Mode, Program, To, named, trace};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -172,7 +173,14 @@ impl Table {
         let calls = |stream: &&Value| stream["calls"].as_u64().unwrap();
         let (own, others): (Vec<&Value>, Vec<&Value>) =
             streams.partition(|stream| stream["language"] == *program.language);
-        let by_others: u64 = others.iter().map(calls).sum();
+        // One that ended before it was looked at has a name, but no language: that cannot be told.
+        let file = Path::new(&program.run[0]).file_name();
+        let is_named = |stream: &&&Value| {
+            stream["language"] == "unrecognised"
+                && stream["program"].as_str().map(OsStr::new) == file
+        };
+        let others = others.iter().filter(|stream| !is_named(stream));
+        let by_others: u64 = others.map(calls).sum();
         // The scripts that start an interpreter write little; a shell script is several programs.
         if program.run[0] != "sh" && by_others * 10 > write_calls(findings).max(1000) {
             self.wrong
