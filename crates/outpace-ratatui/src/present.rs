@@ -220,10 +220,12 @@ impl Presenter {
         is_drawn: bool,
         is_raw: impl FnOnce() -> bool,
     ) -> io::Result<()> {
-        let written = self.write_now(true, &mut |renderer, bytes| {
-            damage.apply(renderer, screen);
-            bytes.extend_from_slice(renderer.render(screen));
-        })?;
+        let is_large = matches!(self, Self::Threaded { .. }) && damage.is_large(screen);
+        let written = !is_large
+            && self.write_now(true, &mut |renderer, bytes| {
+                damage.apply(renderer, screen);
+                bytes.extend_from_slice(renderer.render(screen));
+            })?;
         match self {
             Self::Threaded {
                 worker, max_lag, ..

@@ -18,6 +18,8 @@ pub(crate) struct Damage {
 
 impl Damage {
     const MAX_RANGES: usize = 4096;
+    /// So many cells take a millisecond or two to draw.
+    const LARGE: usize = 8192;
 
     /// Notes that the wanted screen may have changed in a row, from one column up to another.
     pub(crate) fn touch(&mut self, y: u16, columns: (u16, u16)) {
@@ -57,6 +59,11 @@ impl Damage {
         } else {
             self.ranges.push((from, to));
         }
+    }
+
+    /// Whether drawing the screen may take so long that the application should not wait for it.
+    pub(super) fn is_large(&self, screen: &Screen) -> bool {
+        self.touched.count(screen) > Self::LARGE
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -36,6 +36,16 @@ impl Touched {
         *row = (row.0.min(from), row.1.max(to));
     }
 
+    /// How many cells of the screen these are.
+    pub(crate) fn count(&self, screen: &Screen) -> usize {
+        if self.all {
+            return screen.len();
+        }
+        let rows = self.rows.iter().take(screen.height().into());
+        rows.map(|row| usize::from(row.1.min(screen.width()).saturating_sub(row.0)))
+            .sum()
+    }
+
     /// Takes over those of another one, and leaves that empty.
     pub(crate) fn absorb(&mut self, newer: &mut Self) {
         self.all |= std::mem::take(&mut newer.all);
