@@ -371,6 +371,50 @@ fn no_call_waits_for_a_stalled_terminal() {
     assert!(!after.contains("38;2"), "a frame after leaving: {after:?}");
 }
 
+/// Drawing it on the application's thread took longer than any other call while a terminal stalled.
+#[test]
+fn commands_behind_large_frames_arrive_in_order_and_do_not_draw_the_frames() {
+    use crossterm::execute;
+    use crossterm::terminal::SetTitle;
+
+    let (mut emulator, program, mut terminal) = stalled(ratatui::Viewport::Fullscreen);
+    resize(&program, 200, 60);
+    let before = terminal.backend().stats().frames_presented;
+    // Without repetitions, which are sent as such.
+    let letters = |number: u32, columns: std::ops::Range<u32>| -> String {
+        let letter = |column| b'a' + (column * (number + 3) % 26) as u8;
+        columns.map(|column| char::from(letter(column))).collect()
+    };
+    // More than wait for their commands one by one.
+    for number in 0..8 {
+        let rows = vec![letters(number, 0..200); 60].join("\n");
+        let show = |frame: &mut ratatui::Frame<'_>| frame.render_widget(&*rows, frame.area());
+        terminal.draw(show).unwrap();
+        execute!(terminal.backend_mut(), SetTitle(number)).unwrap();
+    }
+    assert_eq!(terminal.backend().stats().frames_presented, before);
+    let reader = std::thread::spawn(move || {
+        let mut all = Vec::new();
+        let _ = emulator.read_to_end(&mut all);
+        all
+    });
+    assert!(terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap());
+    drop((terminal, program));
+    let all = reader.join().unwrap();
+    let text = String::from_utf8_lossy(&all);
+    let place = |what: String| text.find(&what).unwrap_or_else(|| panic!("no {what}"));
+    let title = |number: u32| place(format!("\x1b]0;{number}\x07"));
+    for number in 0..8 {
+        let part = letters(number, 1..12);
+        let is_drawn = text.contains(&part);
+        assert_eq!(is_drawn, number < 4 || number == 7, "{number}");
+        if number < 4 {
+            assert!(place(part) < title(number));
+        }
+        assert!(number == 0 || title(number - 1) < title(number));
+    }
+}
+
 /// `Terminal`'s drop shows the cursor, when the application has left its screen and raw mode.
 #[test]
 fn a_frame_that_waits_is_not_shown_with_a_cursor_that_is_shown_after_raw_mode() {

@@ -2,11 +2,13 @@
 //!
 //! Frames wait in a slot, where the next replaces the one before. Commands, and lines that scroll into the scrollback, must not be
 //! lost: they wait in order as bytes. The renderer knows the screen as it is after all bytes so far. The thread that
-//! locks it may add bytes, so the application never waits for the terminal.
+//! locks it may add bytes, so the application never waits for the terminal. Nor does it draw a large frame that a command comes behind:
+//! both wait together, and no other frame replaces that one.
 
+use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::damage::Damage;
@@ -23,6 +25,8 @@ const MOST_WAITING: usize = 16 << 20;
 /// With so many bytes waiting, the terminal has stalled: commands go before the frame that waits, so that a newer frame can still
 /// replace it.
 const STALLED: usize = 64 << 10;
+/// The same with so many frames that have commands behind them.
+const MOST_SEALED: usize = 4;
 
 /// A frame that waits.
 struct PendingFrame {
@@ -32,13 +36,22 @@ struct PendingFrame {
     raw: bool,
 }
 
-/// The bytes and the frame that wait, and the thread's reports.
+/// Bytes of the application's own, and the frame before them, which waits, or which the presenter's thread draws.
+struct Sealed {
+    frame: Option<Box<PendingFrame>>,
+    then: Vec<u8>,
+}
+
+/// The bytes and the frames that wait, and the thread's reports.
 #[derive(Default)]
 struct Slot {
-    /// Bytes that come before the frame.
+    /// Bytes that come before the frames. None are added while frames with commands behind them wait.
     bytes: Vec<u8>,
     /// How many of them, the first, are the rest of a frame that was drawn in raw mode.
     rest: usize,
+    /// Frames with commands behind them.
+    sealed: VecDeque<Sealed>,
+    /// The last one.
     frame: Option<Box<PendingFrame>>,
     /// A frame whose memory can be used again.
     spare: Option<Box<PendingFrame>>,
@@ -61,8 +74,49 @@ struct Slot {
 }
 
 impl Slot {
+    fn is_empty(&self) -> bool {
+        self.bytes.is_empty() && self.sealed.is_empty() && self.frame.is_none()
+    }
+
     fn is_idle(&self) -> bool {
-        self.bytes.is_empty() && self.frame.is_none() && self.busy_since.is_none()
+        self.is_empty() && self.busy_since.is_none()
+    }
+
+    /// How many bytes wait that must not be lost.
+    fn waiting_bytes(&self) -> usize {
+        let sealed = self.sealed.iter().map(|sealed| sealed.then.len());
+        self.bytes.len() + sealed.sum::<usize>()
+    }
+
+    /// Adds a command, behind a frame if there is one.
+    fn seal(&mut self, frame: Option<Box<PendingFrame>>, command: &[u8]) {
+        match self.sealed.back_mut() {
+            Some(last) if frame.is_none() => last.then.extend_from_slice(command),
+            _ => self.sealed.push_back(Sealed {
+                frame,
+                then: command.to_vec(),
+            }),
+        }
+    }
+
+    /// Draws a frame into the bytes.
+    fn draw(&mut self, renderer: &mut Renderer, mut frame: Box<PendingFrame>) {
+        frame.damage.apply(renderer, &frame.screen);
+        self.bytes.extend_from_slice(renderer.render(&frame.screen));
+        self.stats.frames_presented += 1;
+        self.spare = Some(frame);
+    }
+
+    /// Makes bytes of the frames with commands behind them. `is_seen`: their frames will be.
+    fn unseal(&mut self, renderer: &mut Renderer, is_seen: bool) {
+        while let Some(Sealed { frame, then }) = self.sealed.pop_front() {
+            match frame {
+                Some(frame) if is_seen => self.draw(renderer, frame),
+                frame => self.skipped += u64::from(frame.is_some()),
+            }
+            renderer.after_passthrough(None);
+            self.bytes.extend_from_slice(&then);
+        }
     }
 
     fn check(&self) -> io::Result<()> {
@@ -274,7 +328,7 @@ impl Worker {
     /// Returns `false` when everything is written and the thread shall end.
     fn wait_for_work(&self) -> bool {
         let mut slot = self.slot();
-        while slot.frame.is_none() && slot.bytes.is_empty() {
+        while slot.is_empty() {
             // Only if it was active. After a spurious wake-up the gate may be closed for a draw call that writes by itself.
             if std::mem::take(&mut slot.active)
                 && let Some(gate) = &self.gate
@@ -293,7 +347,8 @@ impl Worker {
         true
     }
 
-    /// Takes the bytes to be written next: those that wait, or else those of the frame. Returns whether it was the frame.
+    /// Takes the bytes to be written next: those that wait, or else those of the first frame, and of the commands behind it. Returns whether
+    /// it was a frame.
     fn take_bytes(&self, bytes: &mut Vec<u8>, output: &Output) -> bool {
         let mut renderer = self.renderer();
         let mut slot = self.slot();
@@ -308,12 +363,33 @@ impl Worker {
             }
             return false;
         }
-        let Some(mut frame) = slot.frame.take() else {
-            return false;
+        let (frame, then) = match slot.sealed.pop_front() {
+            Some(Sealed { frame, then }) => (frame, Some(then)),
+            None => (slot.frame.take(), None),
         };
         let is_slow = slot.tempo.is_slow();
         drop(slot);
-        let gone = frame.raw && is_left(&renderer, output);
+        let is_frame = frame.is_some();
+        if let Some(frame) = frame {
+            self.draw(frame, &mut renderer, bytes, is_slow, output);
+        }
+        if let Some(then) = then {
+            renderer.after_passthrough(None);
+            bytes.extend_from_slice(&then);
+        }
+        is_frame
+    }
+
+    /// Adds the bytes of a frame, unless the application has left its screen.
+    fn draw(
+        &self,
+        mut frame: Box<PendingFrame>,
+        renderer: &mut Renderer,
+        bytes: &mut Vec<u8>,
+        is_slow: bool,
+        output: &Output,
+    ) {
+        let gone = frame.raw && is_left(renderer, output);
         if gone {
             renderer.forget();
             if frame.screen.cursor.visible {
@@ -321,14 +397,13 @@ impl Worker {
             }
         } else {
             renderer.be_thorough(self.fewest_bytes || is_slow);
-            frame.damage.apply(&mut renderer, &frame.screen);
+            frame.damage.apply(renderer, &frame.screen);
             bytes.extend_from_slice(renderer.render(&frame.screen));
         }
         let mut slot = self.slot();
         slot.stats.frames_presented += u64::from(!gone);
         slot.skipped += u64::from(gone);
         slot.spare = Some(frame);
-        true
     }
 
     /// Wakes the thread. If it was idle, the gate is closed first.
@@ -394,14 +469,20 @@ impl Worker {
         Ok(())
     }
 
-    /// Locks renderer and slot to add bytes that must not be lost. Waits only while far too many wait already.
+    /// Waits only while far too many bytes wait already that must not be lost.
+    fn wait_for_room(self: &Arc<Self>) -> io::Result<()> {
+        self.start()?;
+        drop(self.wait_until(None, |slot| {
+            slot.error.is_some() || slot.stopped || slot.waiting_bytes() < MOST_WAITING
+        }));
+        Ok(())
+    }
+
+    /// Locks renderer and slot to add bytes that must not be lost.
     fn lock_to_add(
         self: &Arc<Self>,
     ) -> io::Result<(MutexGuard<'_, Renderer>, MutexGuard<'_, Slot>)> {
-        self.start()?;
-        drop(self.wait_until(None, |slot| {
-            slot.error.is_some() || slot.stopped || slot.bytes.len() < MOST_WAITING
-        }));
+        self.wait_for_room()?;
         let renderer = self.renderer();
         let slot = self.slot();
         slot.check()?;
@@ -416,6 +497,7 @@ impl Worker {
         scrolling: Scrolling,
     ) -> io::Result<()> {
         let (mut renderer, mut slot) = self.lock_to_add()?;
+        slot.unseal(&mut renderer, true);
         let mut frame = slot.frame.take();
         if let Some(frame) = &mut frame {
             // `screen` is newer than the frame and shows all of it.
@@ -442,25 +524,58 @@ impl Worker {
         Ok(())
     }
 
-    /// Adds bytes of the application's own.
+    /// Adds bytes of the application's own. A large frame before them is not drawn here, nor is one waited for that is being drawn.
     pub(super) fn pass(
         self: &Arc<Self>,
         bytes: &[u8],
         screen_switch: Option<bool>,
     ) -> io::Result<()> {
-        let (mut renderer, mut slot) = self.lock_to_add()?;
-        let leaves = screen_switch == Some(false) && renderer.capabilities().alternate_screen;
-        let in_order = screen_switch.is_some() || slot.bytes.len() < STALLED;
-        if let Some(mut frame) = slot.frame.take_if(|_| in_order) {
-            if leaves {
-                // The frame would not be seen.
-                slot.skipped += 1;
-            } else {
-                frame.damage.apply(&mut renderer, &frame.screen);
-                slot.bytes.extend_from_slice(renderer.render(&frame.screen));
-                slot.stats.frames_presented += 1;
+        if screen_switch.is_some() {
+            return self.switch_screen(bytes, screen_switch);
+        }
+        self.wait_for_room()?;
+        let renderer = match self.renderer.try_lock() {
+            Ok(renderer) => Some(renderer),
+            Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        let mut slot = self.slot();
+        slot.check()?;
+        let in_order = slot.bytes.len() < STALLED && slot.sealed.len() < MOST_SEALED;
+        let frame = slot.frame.take_if(|_| in_order);
+        let is_large = |frame: &PendingFrame| frame.damage.is_large(&frame.screen);
+        let is_cheap = slot.sealed.is_empty() && !frame.as_deref().is_some_and(is_large);
+        match renderer.filter(|_| is_cheap) {
+            Some(mut renderer) => {
+                if let Some(frame) = frame {
+                    slot.draw(&mut renderer, frame);
+                }
+                renderer.after_passthrough(None);
+                slot.bytes.extend_from_slice(bytes);
             }
-            slot.spare = Some(frame);
+            None => slot.seal(frame, bytes),
+        }
+        self.wake(slot);
+        Ok(())
+    }
+
+    /// Adds bytes that switch between main and alternate screen.
+    fn switch_screen(
+        self: &Arc<Self>,
+        bytes: &[u8],
+        screen_switch: Option<bool>,
+    ) -> io::Result<()> {
+        let (mut renderer, mut slot) = self.lock_to_add()?;
+        // No frame before it would be seen.
+        let leaves = screen_switch == Some(false) && renderer.capabilities().alternate_screen;
+        slot.unseal(&mut renderer, !leaves);
+        match slot.frame.take() {
+            Some(frame) if leaves => {
+                slot.skipped += 1;
+                slot.spare = Some(frame);
+            }
+            Some(frame) => slot.draw(&mut renderer, frame),
+            None => {}
         }
         renderer.after_passthrough(screen_switch);
         slot.bytes.extend_from_slice(bytes);
@@ -566,9 +681,12 @@ impl Worker {
     /// The output that has not been written: whether a frame waits, and how many bytes beside it.
     pub(super) fn left(&self) -> (bool, usize) {
         let slot = self.slot();
+        let mut sealed = slot.sealed.iter();
         (
-            slot.frame.is_some() || slot.busy_since.is_some(),
-            slot.bytes.len(),
+            slot.frame.is_some()
+                || slot.busy_since.is_some()
+                || sealed.any(|sealed| sealed.frame.is_some()),
+            slot.waiting_bytes(),
         )
     }
 
