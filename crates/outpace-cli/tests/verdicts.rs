@@ -21,7 +21,8 @@
 //! The truth of an estimate: the program's time less its time after the advice, traced on the same destination (the median of
 //! the rounds, or of three runs where they are short). A verdict is wrong if it names calls as the limit where the advice
 //! gains no time, or no limit where the advice gains a quarter. A program that is its own remedy has nothing to gain, however
-//! its times differ.
+//! its times differ. A processor that is shared changes its speed from one second to the next: a run and its remedied one
+//! between which a loop of the same length took a tenth longer or less are repeated, ten times at most.
 
 mod corpus;
 mod scripted;
@@ -41,6 +42,10 @@ fn setting<T: std::str::FromStr>(name: &str, default: T) -> T {
 /// Runs that are shorter than this differ by as much as the advice may save: the truth is of so many of them.
 const SHORT_NS: f64 = 100e6;
 const RUNS_OF_SHORT: usize = 3;
+
+/// By how much the processor's speed may differ before and after what is compared, and how often that is tried.
+const SAME_SPEED: f64 = 1.1;
+const TRIES: usize = 10;
 
 /// So many of so many.
 #[derive(Default)]
@@ -74,6 +79,8 @@ struct Table {
     /// The same, of the time that is left.
     narrow_left: Part,
     same: Part,
+    /// Runs beside remedied ones at another speed of the processor.
+    changing: usize,
 }
 
 fn median(mut figures: Vec<f64>) -> f64 {
@@ -87,6 +94,34 @@ fn now_ns(findings: &Value) -> f64 {
 
 fn write_calls(findings: &Value) -> u64 {
     findings["tree"]["write_calls"].as_u64().unwrap()
+}
+
+/// How long a loop of always the same length takes: the least of several, as other work may interrupt one.
+fn loop_ns() -> f64 {
+    let time = |_| {
+        let began = Instant::now();
+        std::hint::black_box((0..2_000_000_u64).fold(1, |sum: u64, n| {
+            std::hint::black_box(sum.wrapping_mul(31) ^ n)
+        }));
+        began.elapsed().as_nanos() as f64
+    };
+    (0..5).map(time).fold(f64::INFINITY, f64::min)
+}
+
+/// What `run` measures while the processor keeps its speed, and whether it did not in any try.
+fn at_one_speed<T>(most: usize, mut run: impl FnMut() -> T) -> (T, bool) {
+    let mut before = loop_ns();
+    let mut tries = 1;
+    loop {
+        let measured = run();
+        let after = loop_ns();
+        let changed = before.max(after) > SAME_SPEED * before.min(after);
+        if !changed || tries == most {
+            return (measured, changed);
+        }
+        before = after;
+        tries += 1;
+    }
 }
 
 /// The program that a program becomes by its advice, if there is another.
@@ -216,6 +251,10 @@ impl Table {
             "0",
             self.wrong.is_empty(),
         );
+        println!(
+            "| runs between which the processor changed its speed | {} | | |",
+            self.changing
+        );
         row(
             "\"cannot tell\" how it is buffered",
             share(&self.cannot_tell),
@@ -308,8 +347,14 @@ fn how_right_trace_is_about_the_corpus() {
                         }
                         findings
                     };
-                    runs.push(keep(program, ""));
-                    remedied.extend(remedy.map(|remedy| keep(remedy, "-remedied")));
+                    let tries = if remedy.is_some() { TRIES } else { 1 };
+                    let (run, changed) = at_one_speed(tries, || {
+                        let run = keep(program, "");
+                        (run, remedy.map(|remedy| keep(remedy, "-remedied")))
+                    });
+                    table.changing += usize::from(changed && remedy.is_some());
+                    runs.push(run.0);
+                    remedied.extend(run.1);
                 }
                 while let Some(remedy) = remedy
                     && remedied.len() < RUNS_OF_SHORT
