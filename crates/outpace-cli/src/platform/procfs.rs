@@ -377,6 +377,12 @@ pub(crate) fn has_io_uring(process: i32, descriptors: &[i32]) -> bool {
     links.any(|path| path.as_deref() == Some("anon_inode:[io_uring]"))
 }
 
+/// Whether a process has a context of io_submit(2): another such way. It takes a look at all of its mappings.
+pub(crate) fn has_aio(process: i32) -> bool {
+    let maps = std::fs::read_to_string(format!("/proc/{process}/maps"));
+    maps.is_ok_and(|maps| maps.lines().any(|line| line.contains(" /[aio]")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

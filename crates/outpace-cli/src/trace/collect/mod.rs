@@ -151,10 +151,10 @@ fn lightly(
     if let Some(tree) = run.tree
         && tree.write_calls > seen + seen / 100 + 1
     {
+        run.missed = tree.write_calls - seen;
         run.notes.push(format!(
             "{} of {} write calls were made after the last look at a process, or before the first",
-            tree.write_calls - seen,
-            tree.write_calls
+            run.missed, tree.write_calls
         ));
     }
     Ok((run, Seen::Processes(processes)))

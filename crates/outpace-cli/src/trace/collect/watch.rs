@@ -126,7 +126,7 @@ impl Watcher {
         let run = Recording {
             notes: note.into_iter().chain(others).collect(),
             busiest_ns: longest_ns.max().unwrap_or(0),
-            unseen: (processes().any(|process| process.has_io_uring)).then_some(Unseen::Ring),
+            unseen: (processes().any(|process| process.has_requests)).then_some(Unseen::Request),
             ending,
             wall_ns,
             overhead_ns: processes().map(|process| process.peeking_ns).sum(),
@@ -134,7 +134,9 @@ impl Watcher {
             beside_ns,
             timeline: self.timeline,
             looks: self.looks,
-            ..Recording::of(self.root, Mode::Sampled)
+            root: self.root,
+            mode: Mode::Sampled,
+            ..Recording::default()
         };
         (run, self.ended)
     }

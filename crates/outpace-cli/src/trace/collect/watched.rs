@@ -63,9 +63,9 @@ pub(crate) struct Watched {
     pub(crate) language: Language,
     /// Descriptors 0 to 2, and others that were written to.
     pub(crate) targets: BTreeMap<i32, Target>,
-    /// Whether it has other descriptors open that writes could have gone to, and an io_uring.
+    /// Whether it has other descriptors open that writes could have gone to, and other ways to write.
     pub(crate) writes_elsewhere: bool,
-    pub(super) has_io_uring: bool,
+    pub(super) has_requests: bool,
     /// Whether it has both ends of a pipe, by which its threads may wake each other.
     pub(crate) writes_to_itself: bool,
     is_foreign: bool,
@@ -207,7 +207,8 @@ impl Watched {
             }
         }
         let descriptors = procfs::descriptors(process);
-        self.has_io_uring = self.has_io_uring || procfs::has_io_uring(process, &descriptors);
+        self.has_requests |= procfs::has_io_uring(process, &descriptors)
+            || (self.own().write_calls == 0 && procfs::has_aio(process));
         let mut known = self.targets.range(1..=2);
         if let Some((&file, _)) = known.find(|(_, target)| target.kind == Kind::File)
             && let Some(position) = procfs::position(process, file)

@@ -537,7 +537,9 @@ mod tests {
             }
             let run = Recording {
                 asleep_ns,
-                ..Recording::of(ROOT, Mode::Tracepoints)
+                root: ROOT,
+                mode: Mode::Tracepoints,
+                ..Recording::default()
             };
             let (streams, _) = exact(ledger.into_entries().0, &run);
             assert!(streams[0].in_kernel_ns.high < 2_000_000.0);

@@ -51,6 +51,11 @@ const WAITED: f64 = 0.75;
 const LEAST_LEFT: f64 = 0.005;
 /// Where tracepoints take more than one part in this many of the time, on the clock or on processors, times say little.
 const DISTORTED: u64 = 4;
+/// There is no verdict where more than this part of the calls was missed, and took more than this part of the time: on average they
+/// were as long as the others, and no shorter than this.
+const MISSED: f64 = 0.1;
+const TAKEN: f64 = 0.02;
+const LEAST_CALL_NS: f64 = 1_000.0;
 /// The difference between two runs of a program, in parts of its time; and in parts of its waits for a processor, as what takes
 /// that also evicts caches, delays readers and slows the other thread of a core.
 const RUN_TO_RUN: f64 = 0.042;
@@ -132,6 +137,23 @@ impl Verdict {
         let ran_ns = run.wall_ns.saturating_sub(run.delayed_ns);
         let least_ns = ran_ns.min(run.user_ns + run.system_ns);
         let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
+        let seen = sum(|stream| stream.calls) as f64;
+        let missed = run.missed as f64;
+        let missed_ns =
+            missed * (sum(Stream::writing_ns) as f64 / seen.max(1.0)).max(LEAST_CALL_NS);
+        let doubt = if missed > MISSED * seen && missed_ns >= TAKEN * now {
+            let missed = counted(run.missed, "write call");
+            Some(format!(
+                "without {missed} that no look at the processes saw; --exact does"
+            ))
+        } else if gain >= WORTH_IT && likely == Limit::Calls && most_hidden_ns >= together.likely {
+            let beside = duration(run.beside_ns as f64);
+            Some(format!(
+                "but threads that do not write run beside it for {beside}, and may take up what larger writes save"
+            ))
+        } else {
+            None
+        };
         let written = streams.iter();
         let written = written.filter(|stream| stream.calls > 0 || stream.asleep_ns() > 0);
         match written.max_by_key(weight) {
@@ -143,15 +165,13 @@ impl Verdict {
             Some(worst) if worst.hardly_writes() && run.mode == Mode::Sampled => verdict.give_up(
                 "most of the sampled write calls failed; --exact counts failed and successful ones",
             ),
-            Some(_) if gain >= WORTH_IT && likely == Limit::Calls && most_hidden_ns >= together.likely => {
-                let beside = duration(run.beside_ns as f64);
-                verdict.give_up(format!(
-                    "{}, but threads that do not write run beside it for {beside}, and may take up what larger writes save",
-                    verdict.writing_took(""),
-                ));
-                verdict.explain_now(findings);
-            }
-            Some(worst) => verdict.explain(findings, worst, named),
+            Some(worst) => match doubt {
+                Some(doubt) => {
+                    verdict.give_up(format!("{}, {doubt}", verdict.writing_took("")));
+                    verdict.explain_now(findings);
+                }
+                None => verdict.explain(findings, worst, named),
+            },
             None => match (run.unseen, run.tree.filter(|tree| tree.write_calls > 0)) {
                 (Some(unseen), _) => verdict.give_up(unseen.describe()),
                 (None, Some(tree)) => verdict.give_up(format!(
@@ -418,7 +438,9 @@ mod tests {
                 ending: Some(Ending::Exited(0)),
                 wall_ns,
                 system_ns: wall_ns,
-                ..Recording::of(1, mode)
+                root: 1,
+                mode,
+                ..Recording::default()
             },
             streams,
             stacks: Vec::new(),
@@ -557,6 +579,33 @@ mod tests {
     }
 
     #[test]
+    fn where_many_calls_were_missed_there_is_no_verdict() {
+        for (calls, missed, limit) in [
+            (10_000, 500, Limit::Calls),
+            (10_000, 2_000, Limit::Unknown),
+            (100, 300, Limit::Nothing),
+            (100, 5_000, Limit::Unknown),
+        ] {
+            let run = Recording {
+                wall_ns: 100 * MS,
+                missed,
+                root: 1,
+                mode: SAMPLED,
+                ..Recording::default()
+            };
+            let findings = Findings {
+                command: vec!["program".to_owned()],
+                run,
+                streams: vec![stream(calls, calls * 4_000, 0)],
+                stacks: Vec::new(),
+                elsewhere: Elsewhere::default(),
+            };
+            let verdict = Verdict::on(&findings);
+            assert_eq!(verdict.limit, limit, "{verdict:?}");
+        }
+    }
+
+    #[test]
     fn what_may_gain_a_tenth_is_not_said_to_be_no_problem() {
         let wide = Stream {
             own_ns: Interval::between(0.0, 90.0 * MS as f64),
@@ -620,7 +669,9 @@ mod tests {
             let run = Recording {
                 wall_ns: 100 * MS,
                 beside_ns,
-                ..Recording::of(1, SAMPLED)
+                root: 1,
+                mode: SAMPLED,
+                ..Recording::default()
             };
             let findings = Findings {
                 command: vec!["program".to_owned()],
@@ -744,7 +795,9 @@ mod tests {
                 wall_ns: 100 * MS,
                 system_ns: 100 * MS,
                 overhead_ns,
-                ..Recording::of(1, Mode::Tracepoints)
+                root: 1,
+                mode: Mode::Tracepoints,
+                ..Recording::default()
             });
             Verdict::on(&findings).limit
         };

@@ -191,6 +191,8 @@ pub(crate) struct Recording {
     pub(crate) system_ns: u64,
     /// Of the whole tree, by the kernel's accounting; covers processes too short-lived to be seen.
     pub(crate) tree: Option<IoCounters>,
+    /// Those of its write calls that no look at a process saw.
+    pub(crate) missed: u64,
     /// A way in which it may have written that this mode does not see.
     pub(crate) unseen: Option<Unseen>,
     /// Limits of this mode that matter here.
@@ -199,22 +201,11 @@ pub(crate) struct Recording {
     pub(crate) samples: Vec<Sample>,
 }
 
-impl Recording {
-    /// An empty one, of a process.
-    pub(crate) fn of(root: i32, mode: Mode) -> Self {
-        Self {
-            root,
-            mode,
-            ..Self::default()
-        }
-    }
-}
-
 /// Ways to write that a mode does not see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unseen {
-    /// Through an io_uring: a request in memory, for which no mode has a count.
-    Ring,
+    /// Through an io_uring or by io_submit(2): a request in memory, for which no mode has a count.
+    Request,
     /// By calls of another kind of processor, in the exact modes.
     Foreign,
 }
@@ -223,7 +214,7 @@ impl Unseen {
     /// What could not be seen.
     pub(crate) fn describe(self) -> &'static str {
         match self {
-            Self::Ring => "what it wrote through its io_uring could not be seen",
+            Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
             Self::Foreign => {
                 "the calls of a 32-bit program are not seen; run `outpace trace` without --exact"
             }

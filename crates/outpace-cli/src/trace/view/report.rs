@@ -155,16 +155,17 @@ impl Page {
 }
 
 fn mode_line(run: &Recording) -> String {
-    let by = match run.mode {
+    let (by, added) = match run.mode {
         Mode::Sampled => {
             return format!("{}, counts from the kernel", counted(run.looks, "sample"));
         }
-        Mode::Tracepoints => "tracepoints",
-        Mode::Ptrace => "ptrace",
+        Mode::Tracepoints => ("tracepoints", "about"),
+        // The switches to this process and back are not in it.
+        Mode::Ptrace => ("ptrace", "more than"),
     };
     let every = ["every write call", "write calls"][usize::from(run.lost > 0)];
-    let added = time(run.overhead_ns, NO_TIME);
-    format!("{every}, by {by} (which added about {added})")
+    let overhead = time(run.overhead_ns, NO_TIME);
+    format!("{every}, by {by} (which added {added} {overhead})")
 }
 
 fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {

@@ -44,12 +44,10 @@ const OLDER: libc::c_long = libc::SYS_dup3;
 const COPYING: [libc::c_long; 4] = [libc::SYS_dup, libc::SYS_dup3, OLDER, libc::SYS_fcntl];
 /// The commands of fcntl(2) that do.
 const COPIES: [libc::c_int; 2] = [libc::F_DUPFD, libc::F_DUPFD_CLOEXEC];
-/// Calls that close descriptors, and another way to write.
-const OTHERS: [libc::c_long; 3] = [
-    libc::SYS_close,
-    libc::SYS_close_range,
-    libc::SYS_io_uring_setup,
-];
+/// Calls that close descriptors.
+const CLOSING: [libc::c_long; 2] = [libc::SYS_close, libc::SYS_close_range];
+/// Another way to write.
+const REQUESTING: [libc::c_long; 2] = [libc::SYS_io_uring_setup, libc::SYS_io_submit];
 
 /// All write calls so far.
 #[derive(Default)]
@@ -69,7 +67,7 @@ impl Ledger {
     /// The numbers of the calls that it wants to know of.
     pub(crate) fn wanted() -> impl Iterator<Item = i64> {
         let writes = WRITE_FAMILY.iter().map(|call| call.number);
-        writes.chain(COPYING).chain(OTHERS)
+        writes.chain(COPYING).chain(CLOSING).chain(REQUESTING)
     }
 
     fn process(&mut self, process: i32) -> &mut TracedProcess {
@@ -160,8 +158,8 @@ impl Ledger {
         };
         if let Some(write) = write {
             self.add(&write.returned(now_ns, result));
-        } else if number == libc::SYS_io_uring_setup {
-            self.unseen = Some(Unseen::Ring);
+        } else if REQUESTING.contains(&number) {
+            self.unseen = Some(Unseen::Request);
         } else if COPYING.contains(&number)
             && result >= 0
             && (number != libc::SYS_fcntl || COPIES.contains(&(arguments[1] as i32)))

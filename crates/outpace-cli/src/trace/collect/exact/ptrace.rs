@@ -54,7 +54,9 @@ impl<'a> Tracer<'a> {
             began_ns: clock::now_ns(),
             run: Recording {
                 call_ns: f64::INFINITY,
-                ..Recording::of(root, Mode::Ptrace)
+                root,
+                mode: Mode::Ptrace,
+                ..Recording::default()
             },
         };
         loop {

@@ -372,6 +372,8 @@ pub(crate) fn watch(
         delayed_ns: delay.ns() + stopped_ns,
         asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns() + stopped_ns)),
         lost: reader.lost,
-        ..Recording::of(root, Mode::Tracepoints)
+        root,
+        mode: Mode::Tracepoints,
+        ..Recording::default()
     })
 }
