@@ -104,10 +104,8 @@ impl Breakpoints {
                 return Err(io::ErrorKind::InvalidData.into());
             };
             self.entries += u16::from(at == self.entry);
-            inside = (at == self.entry).then(|| {
-                let number = self.number.unwrap_or(number as i64);
-                (number, [a, b, c, d, e, f])
-            });
+            let number = self.number.unwrap_or(number as i64);
+            inside = (at == self.entry).then_some((number, [a, b, c, d, e, f]));
             // Calls that only wait for a device may be made at the same place.
             inside = inside.filter(|(number, _)| {
                 WriteCall::with_number(*number).is_some_and(|call| !call.is_sync())

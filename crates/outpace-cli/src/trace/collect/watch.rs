@@ -242,11 +242,10 @@ impl Watcher {
             let Some(next) = Watched::find(process, threads, known, ran_before, now_ns) else {
                 return;
             };
-            let mut before = self.alive.insert(process, next);
-            before
-                .iter_mut()
-                .for_each(|before| before.threads.end_samples());
-            self.ended.extend(before);
+            if let Some(mut before) = self.alive.insert(process, next) {
+                before.threads.end_samples();
+                self.ended.push(before);
+            }
             is_next = wrote_before;
         }
         if let Some(watched) = self.alive.get_mut(&process) {
@@ -300,9 +299,7 @@ impl Watcher {
                 // It has no children: its addition to our children's time is its own.
                 watched.reaped = Some(clock::children().since(before));
             }
-            if process == self.root {
-                root = ending;
-            }
+            root = ending.filter(|_| process == self.root).or(root);
             self.ended
                 .extend(self.alive.remove(&process).map(Watched::end));
         }

@@ -10,11 +10,9 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
-    if result == -1 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    (result != -1)
+        .then_some(result)
+        .ok_or_else(io::Error::last_os_error)
 }
 
 // ---- ptrace -----------------------------------------------------------------------------------

@@ -103,11 +103,7 @@ impl CallTally {
         if self.tails_seen < FEWEST {
             return Buffering::Small;
         }
-        if self.end_lines() {
-            Buffering::Line
-        } else {
-            Buffering::Unbuffered
-        }
+        [Buffering::Unbuffered, Buffering::Line][usize::from(self.end_lines())]
     }
 
     /// Whether nearly all of the writes end lines, as far as that was seen.

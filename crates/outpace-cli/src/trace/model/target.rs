@@ -188,8 +188,11 @@ impl Target {
         }
         let mut readers: Vec<i32> = holders.iter().copied().filter(reads_it).collect();
         if readers.is_empty() {
-            let slow = holders.iter().copied();
-            readers = slow.filter(|&one| !Doing::waits_for_another(one)).collect();
+            readers.extend(
+                holders
+                    .iter()
+                    .filter(|one| !Doing::waits_for_another(**one)),
+            );
         }
         let named = |process| (process, procfs::name(process).unwrap_or_default());
         let readers = readers.into_iter().map(named).collect();

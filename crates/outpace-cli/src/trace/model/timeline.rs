@@ -19,11 +19,18 @@ pub(crate) struct CallSpan {
 }
 
 impl CallSpan {
-    fn append(&mut self, next: &Self) {
-        self.ended_ns = next.ended_ns;
-        self.in_calls_ns += next.in_calls_ns;
-        self.calls += next.calls;
-        self.bytes = self.bytes.zip(next.bytes).map(|(bytes, more)| bytes + more);
+    /// Takes the next span in, if both are kept as one, as samples of one call always are.
+    fn join(&mut self, next: &Self, resolution_ns: u64) -> bool {
+        let continues = next.calls == 0 && next.began_ns == self.ended_ns;
+        let gap_ns = next.began_ns.saturating_sub(self.ended_ns);
+        let joins = continues || (gap_ns < resolution_ns && self.call == next.call);
+        if joins {
+            self.ended_ns = next.ended_ns;
+            self.in_calls_ns += next.in_calls_ns;
+            self.calls += next.calls;
+            self.bytes = self.bytes.zip(next.bytes).map(|(bytes, more)| bytes + more);
+        }
+        joins
     }
 }
 
@@ -97,14 +104,9 @@ impl Timeline {
         let known = self.programs.entry(track[0]);
         known.or_insert_with(|| Rc::clone(program));
         let spans = self.tracks.entry(track).or_default();
-        match spans.last_mut() {
-            Some(before) if belong_together(before, &span, self.resolution_ns) => {
-                before.append(&span);
-            }
-            _ => {
-                spans.push(span);
-                self.spans += 1;
-            }
+        if !(spans.last_mut()).is_some_and(|before| before.join(&span, self.resolution_ns)) {
+            spans.push(span);
+            self.spans += 1;
         }
         // At the coarsest, each track is one span already.
         while self.spans > self.most && self.resolution_ns < u64::MAX {
@@ -118,23 +120,10 @@ impl Timeline {
         let resolution_ns = self.resolution_ns;
         self.spans = 0;
         for spans in self.tracks.values_mut() {
-            spans.dedup_by(|next, before| {
-                let together = belong_together(before, next, resolution_ns);
-                if together {
-                    before.append(next);
-                }
-                together
-            });
+            spans.dedup_by(|next, before| before.join(next, resolution_ns));
             self.spans += spans.len();
         }
     }
-}
-
-/// Whether two spans are kept as one. Samples of one call always are.
-fn belong_together(before: &CallSpan, next: &CallSpan, resolution_ns: u64) -> bool {
-    let continues = next.calls == 0 && next.began_ns == before.ended_ns;
-    let gap_ns = next.began_ns.saturating_sub(before.ended_ns);
-    continues || (gap_ns < resolution_ns && before.call == next.call)
 }
 
 #[cfg(test)]

@@ -213,9 +213,7 @@ impl Builder {
 
     /// The bytes written to a stream, over time.
     fn counter(&mut self, process: i32, descriptor: i32, spans: &[&CallSpan]) {
-        let Some(&handle) = self.processes.get(&process) else {
-            return;
-        };
+        let handle = self.processes[&process];
         let name = Descriptors::One(descriptor).name();
         let what = "Bytes written to this stream";
         let counter = (self.profile).add_counter(handle, &name, "Bandwidth", what);

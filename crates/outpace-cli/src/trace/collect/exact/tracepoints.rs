@@ -186,6 +186,7 @@ enum Event {
 impl Record {
     /// Decodes those of the kinds above.
     fn of(record: &perf_event::Record<'_>, points: Points) -> Option<Self> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let event = match record.parse_record().ok()? {
             data::Record::Sample(sample) => {
                 // The tracepoint, the number of the call, its arguments or its result.
@@ -201,11 +202,9 @@ impl Record {
             }
             data::Record::Fork(fork) => Event::Fork(fork.pid as i32),
             data::Record::Comm(named) if u32::from(record.misc()) & COMM_EXEC != 0 => {
-                Event::Exec(String::from_utf8_lossy(&named.comm).into_owned())
+                Event::Exec(text(&named.comm))
             }
-            data::Record::Mmap2(mapped) => {
-                Event::Mapped(String::from_utf8_lossy(&mapped.filename).into_owned())
-            }
+            data::Record::Mmap2(mapped) => Event::Mapped(text(&mapped.filename)),
             data::Record::Exit(_) => Event::Ended,
             data::Record::Lost(lost) => Event::Lost(lost.lost),
             _ => return None,
@@ -213,11 +212,7 @@ impl Record {
         // The thread and the time: a sample begins with them, other records end with them.
         let bytes = record.to_contiguous();
         let is_sample = matches!(event, Event::Enter(..) | Event::Exit(..));
-        let at = if is_sample {
-            0
-        } else {
-            bytes.len().checked_sub(16)?
-        };
+        let at = [bytes.len().checked_sub(16)?, 0][usize::from(is_sample)];
         let number = |at: usize| Some(i32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
         Some(Self {
             time_ns: u64::from_ne_bytes(*bytes.get(at + 8..)?.first_chunk()?),
