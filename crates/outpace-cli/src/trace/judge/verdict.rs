@@ -3,7 +3,8 @@
 use super::estimate;
 use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
 use crate::trace::model::interval::Interval;
-use crate::trace::model::target::Kind;
+use crate::trace::model::language::Language;
+use crate::trace::model::target::{Kind, Target};
 use crate::user::inert;
 use crate::user::quantity::{counted, duration, grouped};
 use serde::Serialize;
@@ -66,6 +67,8 @@ const BESIDE: [f64; 2] = [0.1, 0.25];
 /// An interval with ends this near is shown as one figure; with ends this far apart only the upper end is shown.
 const SAME: f64 = 1.15;
 const NOTHING: f64 = 50.0;
+/// Begins the part of a language's remedy that names `run`.
+const BY_RUN: &str = ", or, if it flushes by itself, ";
 
 impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
@@ -296,7 +299,7 @@ impl Verdict {
             let synced = synced[usize::from(worst.is_synced())];
             format!("The limit {is} the number of system calls: {calls} writes of {size} bytes on average{synced}.")
         });
-        self.suggest(worst, named, awaited);
+        self.suggest(findings, worst, named, awaited);
         self.explain_now(findings);
     }
 
@@ -317,19 +320,27 @@ impl Verdict {
         }
     }
 
-    fn suggest(&mut self, worst: &Stream, named: Limit, awaited: &str) {
+    fn suggest(&mut self, findings: &Findings, worst: &Stream, named: Limit, awaited: &str) {
+        // `run` stands in for our own streams: not for a terminal or pipe that the program makes.
+        let stands_in = |target: &Target| findings.run.ending.is_none() || target.is_ours();
+        let is_ours = stands_in(&worst.target);
         let kind = worst.target.kind;
         let [blocks_gain, reader_gain] = self.gains();
         let is_named = blocks_gain >= NAMED || named == Limit::Calls;
         let blocks = (worst.could_be_larger() && is_named).then(|| {
-            let known = worst.language.remedy_for_calls(worst.buffering, kind);
-            // The known remedies are for stdout, and for writes alone.
-            let is_stdout = kind != Kind::Unknown
-                && !matches!(worst.descriptors, Descriptors::Any | Descriptors::One(..=0 | 2..));
-            let remedy = known.filter(|_| is_stdout && !worst.is_synced());
+            let mut known = match worst.descriptors {
+                // The known remedies are for streams, and for writes alone.
+                Descriptors::Any | Descriptors::One(..=0 | 3..) => None,
+                _ if kind == Kind::Unknown || worst.is_synced() => None,
+                Descriptors::One(2) => worst.language.remedy_for_stderr(),
+                _ => worst.language.remedy_for_calls(worst.buffering, kind),
+            };
+            if let Some(remedy) = known.as_mut().filter(|_| !is_ours) {
+                remedy.truncate(remedy.find(BY_RUN).unwrap_or(remedy.len()));
+            }
             let language = worst.language.name();
             // On a pipe `run` spares the calls of programs that print by the C library.
-            let is_spared = worst.language.may_be_spared()
+            let is_spared = (is_ours && worst.language != Language::CLOSED)
                 && (kind == Kind::Terminal || (kind == Kind::Pipe && language == "C"));
             let more = match worst.descriptors {
                 _ if worst.is_synced() => ", and fsync once for many",
@@ -344,12 +355,13 @@ impl Verdict {
             let saved = range(self.blocks_save_ns);
             let small = format!("Block buffering would save {saved}{around}.");
             let unknown = || format!("{language}: let it write larger blocks{more}");
-            (small, remedy.unwrap_or_else(unknown))
+            (small, known.unwrap_or_else(unknown))
         });
         let reader = (reader_gain >= NAMED).then(|| {
             let saved = range(self.fast_reader_saves_ns);
+            let is_read = worst.descriptors != Descriptors::Any && stands_in(&worst.slept_in);
             let remedy = match awaited {
-                "reader" if worst.descriptors == Descriptors::Any => "its reader: larger reads",
+                "reader" if !is_read => "its reader: larger reads",
                 "reader" => "unchanged: `outpace run -- CMD…` reads its output immediately",
                 _ => "write less, fsync it more rarely, or write to a faster device",
             };
@@ -395,11 +407,17 @@ mod tests {
     use super::*;
     use crate::platform::ending::Ending;
     use crate::trace::model::findings::{Elsewhere, Recording};
-    use crate::trace::model::language::Language;
     use crate::trace::model::tally::{Buffering, CallTally};
-    use crate::trace::model::target::Target;
 
     const MS: u64 = 1_000_000;
+
+    /// One of our own streams.
+    fn ours(kind: Kind) -> Target {
+        Target {
+            kind,
+            ..Target::of(std::process::id() as i32, 1).unwrap()
+        }
+    }
 
     /// A stream of so many writes of 12 bytes.
     fn stream(calls: u64, in_kernel_ns: u64, waiting_ns: u64) -> Stream {
@@ -408,15 +426,8 @@ mod tests {
             language: Language::RUST,
             processes: 1,
             descriptors: Descriptors::One(1),
-            target: Target {
-                kind: Kind::Pipe,
-                path: "pipe:[1]".to_owned(),
-                ..Target::default()
-            },
-            slept_in: Target {
-                kind: Kind::Pipe,
-                ..Target::default()
-            },
+            target: ours(Kind::Pipe),
+            slept_in: ours(Kind::Pipe),
             readers: Vec::new(),
             calls,
             bytes: 12 * calls,
@@ -471,15 +482,18 @@ mod tests {
 
     #[test]
     fn what_helps_stdout_is_not_named_for_stderr() {
-        let errors = Stream {
-            descriptors: Descriptors::One(2),
-            ..stream(100_000, 80 * MS, 0)
-        };
-        let verdict = verdict(SAMPLED, 100 * MS, vec![errors]);
-        assert!(
-            verdict.remedies[0].starts_with("Rust: let it write larger blocks"),
-            "{verdict:?}"
-        );
+        for (language, remedy) in [
+            (Language::RUST, "Rust: let it write larger blocks"),
+            (Language::PYTHON, "Python: sys.stderr = open(2, "),
+        ] {
+            let errors = Stream {
+                language,
+                descriptors: Descriptors::One(2),
+                ..stream(100_000, 80 * MS, 0)
+            };
+            let verdict = verdict(SAMPLED, 100 * MS, vec![errors]);
+            assert!(verdict.remedies[0].starts_with(remedy), "{verdict:?}");
+        }
     }
 
     #[test]
@@ -706,23 +720,56 @@ mod tests {
 
     #[test]
     fn run_is_named_where_it_spares_calls() {
-        let remedy = |language, kind| {
+        let remedy = |language, target| {
             let printed = Stream {
                 language,
-                target: Target {
-                    kind,
-                    ..Target::default()
-                },
+                target,
                 ..stream(100_000, 80 * MS, 0)
             };
             verdict(SAMPLED, 100 * MS, vec![printed]).remedies.remove(0)
         };
+        let made_by_it = |kind| Target {
+            kind,
+            ..Target::default()
+        };
         let run = "outpace run -- program";
-        assert!(remedy(Language::INSTALLED_C, Kind::Pipe).contains(run));
-        assert!(!remedy(Language::INSTALLED_C, Kind::File).contains(run));
-        assert!(remedy(Language::UNRECOGNISED, Kind::Terminal).contains(run));
+        for (language, kind) in [
+            (Language::C, Kind::Terminal),
+            (Language::INSTALLED_C, Kind::Terminal),
+            (Language::INSTALLED_C, Kind::Pipe),
+            (Language::UNRECOGNISED, Kind::Terminal),
+        ] {
+            let remedy = |target| remedy(language, target);
+            assert!(remedy(ours(kind)).contains(run), "{language:?} {kind:?}");
+            let other = remedy(made_by_it(kind));
+            assert!(
+                !other.contains("outpace run") && other.len() > 20,
+                "{other}"
+            );
+        }
+        assert!(
+            remedy(Language::C, made_by_it(Kind::Terminal)).ends_with("`stdbuf -o64K program`")
+        );
+        assert!(!remedy(Language::INSTALLED_C, ours(Kind::File)).contains(run));
         // It may be static.
-        assert!(!remedy(Language::UNRECOGNISED, Kind::Pipe).contains(run));
+        assert!(!remedy(Language::UNRECOGNISED, ours(Kind::Pipe)).contains(run));
+    }
+
+    #[test]
+    fn a_terminal_that_the_program_made_is_read_by_the_program() {
+        let slow = Stream {
+            slept_in: Target {
+                kind: Kind::Terminal,
+                ..Target::default()
+            },
+            ..stream(1000, 10 * MS, 80 * MS)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![slow]);
+        assert_eq!(verdict.limit, Limit::Reader);
+        assert!(
+            verdict.remedies[0].starts_with("its reader: "),
+            "{verdict:?}"
+        );
     }
 
     #[test]

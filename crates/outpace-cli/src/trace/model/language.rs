@@ -45,12 +45,11 @@ impl Language {
     /// None of the others, or unknown.
     pub(crate) const UNRECOGNISED: Self = Self("unrecognised");
     /// The same, where `outpace run` spares no calls.
-    const CLOSED: Self = Self("unrecognised, closed");
+    pub(crate) const CLOSED: Self = Self("unrecognised, closed");
 
     /// Its name in reports and in JSON.
     pub(crate) fn name(self) -> &'static str {
-        let known = self.0.split([',', ' ']).next();
-        let known = known.filter(|name| !name.is_empty());
+        let known = self.0.split([',', ' ']).find(|name| !name.is_empty());
         known.unwrap_or(Self::UNRECOGNISED.0)
     }
 
@@ -85,7 +84,7 @@ impl Language {
         let interpreter = Self::of_interpreter(name.unwrap_or_default(), &arguments);
         let is_script = || interpreter.is_some() || runs_a_script(process, &arguments);
         match interpreter.filter(is_it) {
-            Some(Self::PYTHON) => python(process, &arguments),
+            Some(Self::PYTHON) => python(&arguments, &procfs::environment(process)),
             Some(Self("Java")) if runs_no_java(process, &arguments) => Self::UNRECOGNISED,
             Some(language) => language,
             None if name == Some("busybox") => Self::of_applet(&arguments),
@@ -129,19 +128,17 @@ impl Language {
         if exports >= FEWEST_OF_HOSTS {
             return None;
         }
-        let (strings, symbols) = (contents(file, ".dynstr"), contents(file, ".strtab"));
-        let mut streams = ["_ZSt4cout", "_ZSt4cerr", "_ZSt4clog"].into_iter();
-        if streams.any(|stream| contains(strings, stream) || contains(symbols, stream)) {
-            return Some(Self("C++"));
+        let cpp = Self("C++");
+        if has_mark(file, cpp.column(2)) {
+            return Some(cpp);
         }
         let prints = imports(
             "printf __printf_chk fprintf __fprintf_chk vprintf vfprintf puts fputs putchar putc fputc _IO_putc fwrite \
              fputs_unlocked fwrite_unlocked putchar_unlocked __overflow",
         );
         let sets_buffers = imports("setvbuf setbuf setlinebuf setbuffer");
-        let is_c = contains(strings, "libc.so")
-            && !contains(strings, "libstdc++")
-            && !contains(strings, "libc++.");
+        let is_c =
+            has_mark(file, ".dynstr libc.so") && !has_mark(file, ".dynstr libstdc++,libc++.");
         let c = [Self::C, Self::WRITING_C][usize::from(imports("write writev"))];
         (is_c && prints && !sets_buffers).then_some(c)
     }
@@ -150,11 +147,6 @@ impl Language {
     /// so that writes that end lines are messages and no line buffer is at work.
     pub(crate) fn prints_unbuffered(self) -> bool {
         !self.column(4).is_empty()
-    }
-
-    /// Whether `outpace run` may spare calls of a program that it does not know.
-    pub(crate) fn may_be_spared(self) -> bool {
-        self != Self::CLOSED
     }
 
     /// Whether the option that makes writes small makes reads small, too.
@@ -187,6 +179,14 @@ impl Language {
             true => remedy.to_owned(),
             false => format!("{}: {remedy}", self.name()),
         })
+    }
+
+    /// The same for stderr, which Python writes line by line to any destination.
+    pub(crate) fn remedy_for_stderr(self) -> Option<String> {
+        let remedy = self.column(6).replace("stdout", "stderr");
+        let remedy = remedy.replace("open(1", "open(2");
+        let remedy = remedy.replace("on a terminal also", "and");
+        (self.name() == "Python").then(|| format!("Python: {remedy}"))
     }
 }
 
@@ -230,16 +230,27 @@ fn has_stdbuf(process: i32) -> bool {
 }
 
 /// Python, with the option or variable that makes it write every message at once.
-fn python(process: i32, arguments: &[String]) -> Language {
-    let is_set = |word: &String| word.starts_with("PYTHONUNBUFFERED=") && !word.ends_with('=');
+fn python(arguments: &[String], environment: &[String]) -> Language {
+    // It reads a number; all else that is set is on.
+    let is_on = |value: &str| !value.is_empty() && value.trim_start().parse() != Ok(0);
+    let mut values = (environment.iter()).filter_map(|word| word.strip_prefix("PYTHONUNBUFFERED="));
     // Options of one letter may stand together, and end where the script or `-c` or `-m` begins.
-    let options = arguments.iter().skip(1);
-    let options = options.take_while(|word| word.starts_with('-') && !word.starts_with("--"));
-    let letters = options.filter_map(|word| word[1..].split(['c', 'm', 'W', 'X']).next());
-    let letters: String = letters.collect();
+    let mut letters = String::new();
+    let mut words = arguments.iter().skip(1);
+    while let Some(options) = words.next().and_then(|word| word.strip_prefix('-')) {
+        let end = options.find(['c', 'm', 'W', 'X', '-']);
+        let (flags, rest) = options.split_at(end.unwrap_or(options.len()));
+        letters += flags;
+        match rest {
+            // Their argument is the next word.
+            "W" | "X" | "-check-hash-based-pycs" => _ = words.next(),
+            _ if options.is_empty() || rest.starts_with(['c', 'm', '-']) => break,
+            _ => {}
+        }
+    }
     if letters.contains('u') {
         Language("Python with -u")
-    } else if !letters.contains(['E', 'I']) && procfs::environment(process).iter().any(is_set) {
+    } else if !letters.contains(['E', 'I']) && values.any(is_on) {
         Language("Python with PYTHONUNBUFFERED")
     } else {
         Language::PYTHON
@@ -421,6 +432,82 @@ mod tests {
             let is_named = remedy.is_some_and(|remedy| remedy.starts_with(&named));
             assert_eq!(is_named, option.is_some(), "{line}: {language:?}");
         }
+    }
+
+    #[test]
+    fn what_makes_every_print_of_python_a_write_is_read_as_it_reads_that() {
+        let option = |line: &str, variable: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let known = python(&words, &[format!("PYTHONUNBUFFERED={variable}")]);
+            known.0.strip_prefix("Python").unwrap().trim_start()
+        };
+        for (value, is_on) in [
+            ("", false),
+            ("0", false),
+            ("00", false),
+            (" +0", false),
+            ("1", true),
+            ("-1", true),
+            ("x", true),
+            ("0x", true),
+            ("99999999999", true),
+        ] {
+            let found = option("python3 x.py", value);
+            assert_eq!(
+                found,
+                ["", "with PYTHONUNBUFFERED"][usize::from(is_on)],
+                "{value:?}"
+            );
+        }
+        assert_eq!(option("python3 -X dev -E x.py", "1"), "");
+        for (line, is_on) in [
+            ("python3 -u x.py", true),
+            ("python3 -Bu x.py", true),
+            ("python3 -W ignore -u x.py", true),
+            ("python3 -Wignore -u x.py", true),
+            ("python3 -X dev -bX dev -u x.py", true),
+            ("python3 --check-hash-based-pycs default -u x.py", true),
+            ("python3 -uc code", true),
+            ("python3 -W -u x.py", false),
+            ("python3 -c code -u", false),
+            ("python3 -m module -u", false),
+            ("python3 x.py -u", false),
+            ("python3 - -u", false),
+            ("python3 -- -u", false),
+        ] {
+            assert_eq!(
+                option(line, "0"),
+                ["", "with -u"][usize::from(is_on)],
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn pythons_remedy_is_for_logging_and_for_stderr_too() {
+        for (row, cause) in [
+            ("Python", ""),
+            ("Python with -u", "leave the option -u out"),
+            ("Python with PYTHONUNBUFFERED", "unset PYTHONUNBUFFERED"),
+        ] {
+            let language = Language(row);
+            let stdout = language.remedy_for_calls(Buffering::Line, Kind::Pipe);
+            let (stdout, stderr) = (stdout.unwrap(), language.remedy_for_stderr().unwrap());
+            for (remedy, stream) in [
+                (&stdout, "sys.stdout = open(1, "),
+                (&stderr, "sys.stderr = open(2, "),
+            ] {
+                assert!(remedy.starts_with(&format!("Python: {cause}")), "{remedy}");
+                assert!(remedy.contains(stream), "{remedy}");
+                let for_logging = "logging.StreamHandler.flush = lambda handler: None";
+                assert!(remedy.contains(for_logging), "{remedy}");
+            }
+            assert!(
+                !stderr.contains("stdout") && !stderr.contains("terminal"),
+                "{stderr}"
+            );
+        }
+        assert_eq!(Language::C.remedy_for_stderr(), None);
     }
 
     #[test]
