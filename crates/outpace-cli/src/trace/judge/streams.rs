@@ -6,7 +6,7 @@ use crate::trace::collect::watched::{SampledWrites, Watched};
 use crate::trace::model::findings::{Descriptors, Elsewhere, Recording, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
-use crate::trace::model::tally::Buffering;
+use crate::trace::model::tally::{Buffering, FEWEST};
 use crate::trace::model::target::{Kind, Target};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -167,9 +167,6 @@ fn is_output(stream: &Stream) -> bool {
     matches!(stream.descriptors, Descriptors::One(0..=2)) || stream.target.kind == Kind::Terminal
 }
 
-/// The fewest samples that show which descriptor is written to, or how.
-const ENOUGH: u64 = 8;
-
 /// The descriptors to which the counted calls went, and the one to judge them by. An exact look decides, else the sampled waiting, else
 /// the open descriptors.
 fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
@@ -177,7 +174,7 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let both = target(1).zip(target(2));
     let same = both.is_some_and(|(out, err)| out.identity == err.identity);
     let seen = || process.seen.iter();
-    let is_peeked = seen().map(|(_, seen)| seen.peeked).sum::<u64>() >= ENOUGH;
+    let is_peeked = seen().map(|(_, seen)| seen.peeked).sum::<u64>() >= FEWEST;
     let weight = |seen: &SampledWrites| if is_peeked { seen.peeked } else { seen.looks };
     let all: u64 = seen().map(|(_, seen)| weight(seen)).sum();
     let written = seen().filter(|(_, seen)| weight(seen) > 0);
@@ -186,7 +183,7 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let is_open = process.is_redirected
         || (process.writes_elsewhere && (!is_peeked || process.is_half_heard));
     if let Some((&descriptor, most)) = most
-        && all >= ENOUGH
+        && all >= FEWEST
         && weight(most) * 10 >= all * 9
         && !is_open
     {
@@ -225,7 +222,7 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
     let seen = tally.sizes.count();
     let seen_mean = tally.sizes.sum() / seen.max(1);
     let agrees = mean > 0 && (mean / 2..=mean * 2).contains(&seen_mean);
-    if seen >= ENOUGH && matches!(stream.descriptors, Descriptors::One(_) | Descriptors::Both) {
+    if seen >= FEWEST && matches!(stream.descriptors, Descriptors::One(_) | Descriptors::Both) {
         let shown = in_language(tally.buffering(), language);
         // Any small write can show that not all of them are lines.
         if agrees || (shown == Buffering::Unbuffered && mean < SMALL_WRITES) {
@@ -236,7 +233,7 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
     match stream.calls {
         0 if stream.waiting_ns == 0 => Buffering::Nothing,
         0 => Buffering::Unknown,
-        1..ENOUGH => Buffering::TooFew,
+        1..FEWEST => Buffering::TooFew,
         _ if stream.descriptors == Descriptors::Any || stream.hardly_writes() => Buffering::Unknown,
         _ if mean < SMALL_WRITES => in_language(Buffering::Small, language),
         _ => sums.unwrap_or_default(),
@@ -450,7 +447,7 @@ mod tests {
         (file.kind, file.driver) = (Kind::File, Some("tmpfs".to_owned()));
         let slept = SampledWrites {
             waiting_ns: 5_000_000,
-            ..seen(ENOUGH - 1, 0)
+            ..seen(FEWEST - 1, 0)
         };
         process.seen.insert(1, slept);
         let stream = sampled(&[process], &Recording::default()).remove(0);

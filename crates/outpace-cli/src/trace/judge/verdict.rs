@@ -140,22 +140,19 @@ impl Verdict {
         let ran_ns = run.wall_ns.saturating_sub(run.delayed_ns);
         let least_ns = ran_ns.min(run.user_ns + run.system_ns);
         let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
-        let seen = sum(|stream| stream.calls) as f64;
-        let missed = run.missed as f64;
+        let [seen, missed] = [sum(|stream| stream.calls), run.missed].map(|calls| calls as f64);
         let missed_ns =
             missed * (sum(Stream::writing_ns) as f64 / seen.max(1.0)).max(LEAST_CALL_NS);
         let doubt = if missed > MISSED * seen && missed_ns >= TAKEN * now {
             let missed = counted(run.missed, "write call");
-            Some(format!(
-                "without {missed} that no look at the processes saw; --exact does"
-            ))
+            format!("without {missed} that no look at the processes saw; --exact does")
         } else if gain >= WORTH_IT && likely == Limit::Calls && most_hidden_ns >= together.likely {
             let beside = duration(run.beside_ns as f64);
-            Some(format!(
+            format!(
                 "but threads that do not write run beside it for {beside}, and may take up what larger writes save"
-            ))
+            )
         } else {
-            None
+            String::new()
         };
         let written = streams.iter();
         let written = written.filter(|stream| stream.calls > 0 || stream.asleep_ns() > 0);
@@ -168,13 +165,11 @@ impl Verdict {
             Some(worst) if worst.hardly_writes() && run.mode == Mode::Sampled => verdict.give_up(
                 "most of the sampled write calls failed; --exact counts failed and successful ones",
             ),
-            Some(worst) => match doubt {
-                Some(doubt) => {
-                    verdict.give_up(format!("{}, {doubt}", verdict.writing_took("")));
-                    verdict.explain_now(findings);
-                }
-                None => verdict.explain(findings, worst, named),
-            },
+            Some(_) if !doubt.is_empty() => {
+                verdict.give_up(format!("{}, {doubt}", verdict.writing_took("")));
+                verdict.explain_now(findings);
+            }
+            Some(worst) => verdict.explain(findings, worst, named),
             None => match (run.unseen, run.tree.filter(|tree| tree.write_calls > 0)) {
                 (Some(unseen), _) => verdict.give_up(unseen.describe()),
                 (None, Some(tree)) => verdict.give_up(format!(

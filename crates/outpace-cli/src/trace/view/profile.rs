@@ -174,7 +174,7 @@ impl Builder {
     /// The stacks of a thread.
     fn stacks(&mut self, of: (i32, i32), program: &str, samples: &[&Sample]) {
         let handle = self.thread(of, (program, program), self.began_ns, of.0 == of.1);
-        let interval = Duration::from_secs(1) / FREQUENCY;
+        let busy = CpuDelta::from(Duration::from_secs(1) / FREQUENCY);
         for sample in samples {
             let mut frames = Vec::new();
             for frame in &sample.frames {
@@ -187,7 +187,6 @@ impl Builder {
             }
             let stack = self.profile.intern_stack_frames(handle, frames.into_iter());
             let at = self.at(sample.time_ns);
-            let busy = CpuDelta::from(interval);
             self.profile.add_sample(handle, at, stack, busy, 1);
         }
     }

@@ -175,8 +175,7 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     };
     let (program, name) = (&stream.program, stream.descriptors.name());
     let target = stream.target.describe();
-    let heading = format!("{program}{of}: {name} -> {target}");
-    page.line(PLAIN, 0, &heading);
+    page.line(PLAIN, 0, &format!("{program}{of}: {name} -> {target}"));
     for (process, reader) in &stream.readers {
         page.faint(2, &format!("read by {reader} (process {process})"));
     }
@@ -189,8 +188,7 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     if tally.errors + tally.partial > 0 {
         let (errors, partial) = (counted(tally.errors, "call"), grouped(tally.partial));
         let of = ["", "of those seen, "][usize::from(mode == Mode::Sampled)];
-        let failed = format!("{of}{errors} failed, {partial} wrote a part");
-        page.faint(2, &failed);
+        page.faint(2, &format!("{of}{errors} failed, {partial} wrote a part"));
     }
     let took = time(stream.writing_ns(), NO_TIME);
     let waiting = time(stream.asleep_ns(), "none");
