@@ -603,12 +603,12 @@ fn a_program_that_runs_others_is_not_taken_for_c() {
 
 #[test]
 fn a_program_with_the_name_of_an_interpreter_is_not_taken_for_it() {
-    let copy = scratch("perl");
-    // By another process: a test that forks meanwhile would keep the file open for writing, and it could not be run.
-    let copied = Command::new("cp").arg("/bin/sh").arg(&copy).status();
-    assert!(copied.unwrap().success());
     let script = "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done";
-    for exact in [&[][..], &["--exact"]] {
+    for (name, exact) in [("perl", &[][..]), ("perl", &["--exact"]), ("node", &[])] {
+        let copy = scratch(name);
+        // By another process: a test that forks meanwhile would keep the file open for writing, and it could not be run.
+        let copied = Command::new("cp").arg("/bin/sh").arg(&copy).status();
+        assert!(copied.unwrap().success());
         let words = [exact, &["--", copy.to_str().unwrap(), "-c", script]].concat();
         let found = findings(&words, "perl.json");
         // On a busy machine stdout and stderr may not be told apart.

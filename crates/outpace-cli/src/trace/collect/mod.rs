@@ -11,7 +11,8 @@ pub(super) mod watched;
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, Processor, Stat};
 use crate::platform::{clock, gate};
-use crate::trace::model::findings::Recording;
+use crate::trace::model::findings::{Recording, Unseen};
+use crate::trace::model::target::Kind;
 use crate::trace::model::timeline::Timeline;
 use crate::user::quantity::counted;
 use exact::ptrace::Tracer;
@@ -147,6 +148,11 @@ fn lightly(
     if seen == 0 {
         let note = "splice, vmsplice and mapped memory are in no count; --exact sees the first two";
         run.notes.push(note.to_owned());
+        let mut sockets = processes
+            .iter()
+            .flat_map(|process| process.targets.range(1..=2));
+        let is_sent = sockets.any(|(_, target)| target.kind == Kind::Socket);
+        run.unseen = run.unseen.or(is_sent.then_some(Unseen::Sent));
     }
     if let Some(tree) = run.tree
         && tree.write_calls > seen + seen / 100 + 1

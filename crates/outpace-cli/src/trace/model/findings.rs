@@ -206,6 +206,8 @@ pub(crate) struct Recording {
 pub(crate) enum Unseen {
     /// Through an io_uring or by io_submit(2): a request in memory, for which no mode has a count.
     Request,
+    /// By send(2) and its like, where no writes are counted.
+    Sent,
     /// By calls of another kind of processor, in the exact modes.
     Foreign,
 }
@@ -215,6 +217,7 @@ impl Unseen {
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
+            Self::Sent => "what it sent to its socket could not be seen; --exact counts it",
             Self::Foreign => {
                 "the calls of a 32-bit program are not seen; run `outpace trace` without --exact"
             }
