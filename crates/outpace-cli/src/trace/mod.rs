@@ -27,7 +27,6 @@ use judge::{stacks, streams};
 use model::findings::{Elsewhere, Findings};
 use model::timeline::{MOST_SPANS, Timeline};
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -103,10 +102,13 @@ impl Action for Trace {
         }
         let verdict = Verdict::on(&findings);
         if let (Some(file), Some(path)) = (json, &self.json) {
-            store(file, path, &json::value(&findings, &verdict))?;
+            let value = json::value(&findings, &verdict);
+            output::fill(file, path, format!("{value}\n").as_bytes())?;
         }
         if let (Some(file), Some(path)) = (profile, &self.profile) {
-            store(file, path, &profile::build(&findings))?;
+            let value = serde_json::to_string(&profile::build(&findings));
+            let value = value.map_err(|error| output::not_written(path, error))?;
+            output::fill(file, path, format!("{value}\n").as_bytes())?;
         }
         let screen = Screen::of_or_endless(&io::stderr());
         io::stderr()
@@ -115,13 +117,6 @@ impl Action for Trace {
         let ending = findings.run.ending;
         Ok(ending.map_or(ExitCode::SUCCESS, Ending::repeat))
     }
-}
-
-fn store(file: File, path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut text =
-        serde_json::to_vec(value).map_err(|error| Failure::failed(path.display(), error))?;
-    text.push(b'\n');
-    output::fill(file, path, &text)
 }
 
 impl Trace {

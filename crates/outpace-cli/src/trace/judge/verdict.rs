@@ -54,8 +54,7 @@ const LEAST_LEFT: f64 = 0.005;
 const DISTORTED: u64 = 4;
 /// There is no verdict where more than this part of the calls was missed, and took more than this part of the time: on average they
 /// were as long as the others, and no shorter than this.
-const MISSED: f64 = 0.1;
-const TAKEN: f64 = 0.02;
+const MISSED: [f64; 2] = [0.1, 0.02];
 const LEAST_CALL_NS: f64 = 1_000.0;
 /// The difference between two runs of a program, in parts of its time; and in parts of its waits for a processor, as what takes
 /// that also evicts caches, delays readers and slows the other thread of a core.
@@ -141,9 +140,8 @@ impl Verdict {
         let least_ns = ran_ns.min(run.user_ns + run.system_ns);
         let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
         let [seen, missed] = [sum(|stream| stream.calls), run.missed].map(|calls| calls as f64);
-        let missed_ns =
-            missed * (sum(Stream::writing_ns) as f64 / seen.max(1.0)).max(LEAST_CALL_NS);
-        let doubt = if missed > MISSED * seen && missed_ns >= TAKEN * now {
+        let missed_ns = missed * LEAST_CALL_NS.max(sum(Stream::writing_ns) as f64 / seen.max(1.0));
+        let doubt = if missed > MISSED[0] * seen && missed_ns >= MISSED[1] * now {
             let missed = counted(run.missed, "write call");
             format!("without {missed} that no look at the processes saw; --exact does")
         } else if gain >= WORTH_IT && likely == Limit::Calls && most_hidden_ns >= together.likely {

@@ -218,9 +218,7 @@ impl Unseen {
         match self {
             Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
             Self::Sent => "what it sent to its socket could not be seen; --exact counts it",
-            Self::Foreign => {
-                "the calls of a 32-bit program are not seen; run `outpace trace` without --exact"
-            }
+            Self::Foreign => "the calls of a 32-bit program are seen without --exact only",
         }
     }
 }
