@@ -1,7 +1,7 @@
 """kitty's screen without its window, for the tests of transcripts: `kitty +runpy "$(cat kitty.py)"`.
 
-Reads commands, a line each, and answers `lines` with their number and the lines, and `gaps` likewise with how many changes of size have put
-blanks into lines: kitty 0.26 reflows its history and its screen each by itself, which leaves a row that is shorter than the window is
+Reads commands, a line each, and answers `lines` with their number and the lines, and `gaps` likewise with how many lines a change of size has
+put blanks into: kitty 0.26 reflows its history and its screen each by itself, which leaves a row that is shorter than the window is
 wide and goes on in the next, and takes the cells behind that row for blanks with the next change.
     start COLUMNS ROWS | feed LENGTH, then the bytes | resize COLUMNS ROWS | lines | gaps
 """
@@ -75,7 +75,10 @@ for command in commands:
         before = [line for line in lines(screen) if line]
         screen.resize(rows, columns)
         after = [line for line in lines(screen) if line]
-        gaps += before != after and without_blanks(before) == without_blanks(after)
+        # Line by line, as the same change may take away others: those of a prompt.
+        same = dict(zip(without_blanks(before), before))
+        for key, line in zip(without_blanks(after), after):
+            gaps += same.get(key, line) != line
     elif what == 'gaps':
         answer(answers, [''] * gaps)
     else:
