@@ -328,6 +328,15 @@ fn stalled(viewport: ratatui::Viewport) -> (File, File, Terminal<OutpaceBackend>
     (emulator, program, terminal)
 }
 
+/// Reads all that comes, until the terminal is closed, which is an error.
+fn reading(mut emulator: File) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut all = Vec::new();
+        let _ = emulator.read_to_end(&mut all);
+        all
+    })
+}
+
 #[test]
 fn no_call_waits_for_a_stalled_terminal() {
     use crossterm::execute;
@@ -351,12 +360,7 @@ fn no_call_waits_for_a_stalled_terminal() {
         terminal
     });
     // Once it is read, every command arrives, in order, and the screen is left behind the last frame.
-    let reader = std::thread::spawn(move || {
-        let mut emulator = emulator;
-        let mut all = Vec::new();
-        let _ = emulator.read_to_end(&mut all);
-        all
-    });
+    let reader = reading(emulator);
     drop(terminal);
     let all = reader.join().unwrap();
     let text = String::from_utf8_lossy(&all);
@@ -377,7 +381,7 @@ fn commands_behind_large_frames_arrive_in_order_and_do_not_draw_the_frames() {
     use crossterm::execute;
     use crossterm::terminal::SetTitle;
 
-    let (mut emulator, program, mut terminal) = stalled(ratatui::Viewport::Fullscreen);
+    let (emulator, program, mut terminal) = stalled(ratatui::Viewport::Fullscreen);
     resize(&program, 200, 60);
     let before = terminal.backend().stats().frames_presented;
     // Without repetitions, which are sent as such.
@@ -393,11 +397,7 @@ fn commands_behind_large_frames_arrive_in_order_and_do_not_draw_the_frames() {
         execute!(terminal.backend_mut(), SetTitle(number)).unwrap();
     }
     assert_eq!(terminal.backend().stats().frames_presented, before);
-    let reader = std::thread::spawn(move || {
-        let mut all = Vec::new();
-        let _ = emulator.read_to_end(&mut all);
-        all
-    });
+    let reader = reading(emulator);
     assert!(terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap());
     drop((terminal, program));
     let all = reader.join().unwrap();
@@ -445,7 +445,7 @@ fn a_frame_that_waits_is_not_shown_with_a_cursor_that_is_shown_after_raw_mode() 
 fn a_command_that_comes_in_several_writes_arrives_whole() {
     use std::io::Write;
 
-    let (mut emulator, program, mut terminal) = stalled(ratatui::Viewport::Fullscreen);
+    let (emulator, program, mut terminal) = stalled(ratatui::Viewport::Fullscreen);
     for (number, piece) in ["\x1b]0;ti", "tle\x07", "\x1b[?25;10", "49l"]
         .iter()
         .enumerate()
@@ -454,11 +454,7 @@ fn a_command_that_comes_in_several_writes_arrives_whole() {
         let backend = terminal.backend_mut();
         backend.write_all(piece.as_bytes()).unwrap();
     }
-    let reader = std::thread::spawn(move || {
-        let mut all = Vec::new();
-        let _ = emulator.read_to_end(&mut all);
-        all
-    });
+    let reader = reading(emulator);
     // Leaving waits for half a second only, in which a busy machine may not run the reader.
     assert!(terminal.backend_mut().flush_and_wait(Some(LONG)).unwrap());
     drop((terminal, program));
@@ -564,12 +560,7 @@ fn a_transcript_waits_for_no_terminal_and_loses_no_line() {
         "{:?}",
         transcript.stats()
     );
-    let reader = std::thread::spawn(move || {
-        let mut emulator = emulator;
-        let mut all = Vec::new();
-        let _ = emulator.read_to_end(&mut all);
-        all
-    });
+    let reader = reading(emulator);
     transcript.finish().unwrap();
     drop((transcript, program));
     let all = reader.join().unwrap();

@@ -36,6 +36,14 @@ struct PendingFrame {
     raw: bool,
 }
 
+impl PendingFrame {
+    /// Adds the bytes that draw it.
+    fn render(&mut self, renderer: &mut Renderer, bytes: &mut Vec<u8>) {
+        self.damage.apply(renderer, &self.screen);
+        bytes.extend_from_slice(renderer.render(&self.screen));
+    }
+}
+
 /// Bytes of the application's own, and the frame before them, which waits, or which the presenter's thread draws.
 struct Sealed {
     frame: Option<Box<PendingFrame>>,
@@ -101,8 +109,7 @@ impl Slot {
 
     /// Draws a frame into the bytes.
     fn draw(&mut self, renderer: &mut Renderer, mut frame: Box<PendingFrame>) {
-        frame.damage.apply(renderer, &frame.screen);
-        self.bytes.extend_from_slice(renderer.render(&frame.screen));
+        frame.render(renderer, &mut self.bytes);
         self.stats.frames_presented += 1;
         self.spare = Some(frame);
     }
@@ -397,8 +404,7 @@ impl Worker {
             }
         } else {
             renderer.be_thorough(self.fewest_bytes || is_slow);
-            frame.damage.apply(renderer, &frame.screen);
-            bytes.extend_from_slice(renderer.render(&frame.screen));
+            frame.render(renderer, bytes);
         }
         let mut slot = self.slot();
         slot.stats.frames_presented += u64::from(!gone);
@@ -530,8 +536,8 @@ impl Worker {
         bytes: &[u8],
         screen_switch: Option<bool>,
     ) -> io::Result<()> {
-        if screen_switch.is_some() {
-            return self.switch_screen(bytes, screen_switch);
+        if let Some(alternate) = screen_switch {
+            return self.switch_screen(bytes, alternate);
         }
         self.wait_for_room()?;
         let renderer = match self.renderer.try_lock() {
@@ -559,15 +565,11 @@ impl Worker {
         Ok(())
     }
 
-    /// Adds bytes that switch between main and alternate screen.
-    fn switch_screen(
-        self: &Arc<Self>,
-        bytes: &[u8],
-        screen_switch: Option<bool>,
-    ) -> io::Result<()> {
+    /// Adds bytes that turn the alternate screen on or off.
+    fn switch_screen(self: &Arc<Self>, bytes: &[u8], alternate: bool) -> io::Result<()> {
         let (mut renderer, mut slot) = self.lock_to_add()?;
         // No frame before it would be seen.
-        let leaves = screen_switch == Some(false) && renderer.capabilities().alternate_screen;
+        let leaves = !alternate && renderer.capabilities().alternate_screen;
         slot.unseal(&mut renderer, !leaves);
         match slot.frame.take() {
             Some(frame) if leaves => {
@@ -577,7 +579,7 @@ impl Worker {
             Some(frame) => slot.draw(&mut renderer, frame),
             None => {}
         }
-        renderer.after_passthrough(screen_switch);
+        renderer.after_passthrough(Some(alternate));
         slot.bytes.extend_from_slice(bytes);
         self.wake(slot);
         Ok(())
