@@ -148,10 +148,9 @@ fn lightly(
     if seen == 0 {
         let note = "splice, vmsplice and mapped memory are in no count; --exact sees the first two";
         run.notes.push(note.to_owned());
-        let mut sockets = processes
-            .iter()
-            .flat_map(|process| process.targets.range(1..=2));
-        let is_sent = sockets.any(|(_, target)| target.kind == Kind::Socket);
+        let processes = processes.iter();
+        let mut targets = processes.flat_map(|process| process.targets.range(1..=2));
+        let is_sent = targets.any(|(_, target)| target.kind == Kind::Socket);
         run.unseen = run.unseen.or(is_sent.then_some(Unseen::Sent));
     }
     if let Some(tree) = run.tree

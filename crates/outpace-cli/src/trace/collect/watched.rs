@@ -388,9 +388,10 @@ impl Watched {
             };
             let (descriptor, is_sync) = (call.descriptor, call.kind.is_sync());
             // Of several writers of a terminal one waits for its reader, and the others for that one.
-            let is_second = Doing::waits_for_writer(self.process, thread);
-            self.asleep[usize::from(is_second)] += 1;
             let target = self.targets.get(&descriptor);
+            let is_second = target.is_some_and(|target| target.kind == Kind::Terminal)
+                && Doing::waits_for_writer(self.process, thread);
+            self.asleep[usize::from(is_second)] += 1;
             let is_synced = is_sync || target.is_some_and(|target| target.is_synced);
             let seen = self.seen.entry(descriptor).or_default();
             let waiting_ns = (now_ns - from_ns) * u64::from(!is_second);

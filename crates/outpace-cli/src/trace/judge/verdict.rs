@@ -436,16 +436,21 @@ mod tests {
     }
 
     fn verdict(mode: Mode, wall_ns: u64, streams: Vec<Stream>) -> Verdict {
+        let run = Recording {
+            ending: Some(Ending::Exited(0)),
+            wall_ns,
+            system_ns: wall_ns,
+            root: 1,
+            mode,
+            ..Recording::default()
+        };
+        verdict_on(run, streams)
+    }
+
+    fn verdict_on(run: Recording, streams: Vec<Stream>) -> Verdict {
         Verdict::on(&Findings {
             command: vec!["program".to_owned()],
-            run: Recording {
-                ending: Some(Ending::Exited(0)),
-                wall_ns,
-                system_ns: wall_ns,
-                root: 1,
-                mode,
-                ..Recording::default()
-            },
+            run,
             streams,
             stacks: Vec::new(),
             elsewhere: Elsewhere::default(),
@@ -600,14 +605,7 @@ mod tests {
                 mode: SAMPLED,
                 ..Recording::default()
             };
-            let findings = Findings {
-                command: vec!["program".to_owned()],
-                run,
-                streams: vec![stream(calls, calls * 4_000, 0)],
-                stacks: Vec::new(),
-                elsewhere: Elsewhere::default(),
-            };
-            let verdict = Verdict::on(&findings);
+            let verdict = verdict_on(run, vec![stream(calls, calls * 4_000, 0)]);
             assert_eq!(verdict.limit, limit, "{verdict:?}");
         }
     }
@@ -680,14 +678,7 @@ mod tests {
                 mode: SAMPLED,
                 ..Recording::default()
             };
-            let findings = Findings {
-                command: vec!["program".to_owned()],
-                run,
-                streams: vec![stream(100_000, 40 * MS, 0)],
-                stacks: Vec::new(),
-                elsewhere: Elsewhere::default(),
-            };
-            Verdict::on(&findings)
+            verdict_on(run, vec![stream(100_000, 40 * MS, 0)])
         };
         let (alone, beside) = (judged(0), judged(200 * MS));
         let [sure, unsure] = [&alone, &beside].map(|verdict| verdict.blocks_save_ns);
@@ -824,22 +815,15 @@ mod tests {
     #[test]
     fn times_that_tracepoints_distorted_lead_to_no_verdict() {
         let traced = |overhead_ns| {
-            let limit = |run| Findings {
-                command: vec!["program".to_owned()],
-                run,
-                streams: vec![stream(100_000, 60 * MS, 0)],
-                stacks: Vec::new(),
-                elsewhere: Elsewhere::default(),
-            };
-            let findings = limit(Recording {
+            let run = Recording {
                 wall_ns: 100 * MS,
                 system_ns: 100 * MS,
                 overhead_ns,
                 root: 1,
                 mode: Mode::Tracepoints,
                 ..Recording::default()
-            });
-            Verdict::on(&findings).limit
+            };
+            verdict_on(run, vec![stream(100_000, 60 * MS, 0)]).limit
         };
         assert_eq!(traced(10 * MS), Limit::Calls);
         assert_eq!(traced(60 * MS), Limit::Unknown);
