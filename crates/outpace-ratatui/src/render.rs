@@ -25,7 +25,7 @@ use plan::Planner;
 use strips::Strips;
 pub(crate) use touched::Touched;
 pub use transcript::Reflow;
-pub(crate) use transcript::{Addition, Glyph, Glyphs, TranscriptRenderer};
+pub(crate) use transcript::{Addition, Glyph, Glyphs, JOINER, TranscriptRenderer};
 
 const BEGIN_SYNCHRONIZED: &str = "\x1b[?2026h";
 const END_SYNCHRONIZED: &str = "\x1b[?2026l";

@@ -31,6 +31,7 @@ mod live;
 mod plain;
 mod waiting;
 
+pub(crate) use ahead::JOINER;
 use cursor::Column;
 use last::{Last, after};
 use plain::Plain;
@@ -55,7 +56,7 @@ impl Glyph {
     fn shows(&self) -> bool {
         let Style { bg, attributes, .. } = self.style;
         // One at the end of a line joins nothing.
-        let is_joiner = self.text.chars().eq([ahead::JOINER]);
+        let is_joiner = self.text.chars().eq([JOINER]);
         let is_styled = bg.is_explicit() || attributes.intersects(Attributes::VISIBLE_ON_BLANK);
         !is_joiner && (self.text != " " || is_styled)
     }
@@ -606,7 +607,7 @@ impl TranscriptRenderer {
         };
         if self.reflow == Reflow::Ahead {
             let before = last.held.last().or(last.glyphs.last());
-            let joined = before.is_some_and(|glyph| glyph.text.ends_with(ahead::JOINER));
+            let joined = before.is_some_and(|glyph| glyph.text.ends_with(JOINER));
             glyphs = ahead::cells(&glyphs, joined);
         }
         if !last.is_open() && !glyphs.iter().any(Glyph::shows) {

@@ -5,15 +5,19 @@ use ratatui_core::style::Style;
 use ratatui_core::text::{Line, Span};
 
 use super::cells::{colors_are_off, style_of};
-use crate::render::{Glyph, Glyphs};
+use crate::render::{Glyph, Glyphs, JOINER};
 
 /// Terminals have a tab stop in every eighth column.
 const TAB: usize = 8;
 
+/// Of more characters a symbol is several: it is printed again with each that it grows by. Terminals keep fewer (24 of them kitty, one and
+/// 32 marks PuTTY), Unicode's Stream-Safe Text Format has 31 (UAX #15), and the longest emoji 10.
+const MOST_CHARACTERS: usize = 32;
+
 /// The end of a transcript's last line, as far as the text that continues it depends on it.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
-    /// The lines go into a pipe or a file: tabs and characters without a column stay as they are.
+    /// The lines go into a pipe or a file, as they are.
     is_plain: bool,
     /// The last symbol, which the next text may continue.
     end: String,
@@ -54,7 +58,9 @@ impl Lines {
     }
 
     fn push(&mut self, text: &str, style: Style, glyphs: &mut Vec<Glyph>) {
-        let shown: String = text.chars().filter(|c| !self.escape.takes(*c)).collect();
+        let is_text = |c: &char| *c == '\t' || !c.is_control();
+        let shown = text.chars().filter(|c| !self.escape.takes(*c));
+        let shown: String = shown.filter(is_text).collect();
         let mut cell = Cell::default();
         cell.set_style(style);
         let style = style_of(&cell, colors_are_off());
@@ -67,38 +73,56 @@ impl Lines {
                 joins,
             });
         };
+        if self.is_plain {
+            return add(self, &shown, 0, false);
+        }
         for (at, piece) in shown.split('\t').enumerate() {
             if at > 0 {
                 self.end.clear();
-                match self.is_plain {
-                    true => add(self, "\t", 1, false),
-                    false => {
-                        let blanks = TAB - self.column % TAB;
-                        (0..blanks).for_each(|_| add(self, " ", 1, false));
-                    }
-                }
+                let blanks = TAB - self.column % TAB;
+                (0..blanks).for_each(|_| add(self, " ", 1, false));
             }
             let whole = format!("{}{piece}", self.end);
             let whole = Span::raw(&whole);
             for (at, grapheme) in whole.styled_graphemes(Style::new()).enumerate() {
-                let symbol = grapheme.symbol;
+                let mut rest = grapheme.symbol;
                 if at == 0 && !self.end.is_empty() {
                     // The last symbol of the line, with what continues it.
+                    let (symbol, behind) = cut(rest);
                     let more = &symbol[self.end.len()..];
                     if !more.is_empty() {
                         let columns = symbol.cell_width().saturating_sub(self.end.cell_width());
                         add(self, more, columns, true);
                         self.end.push_str(more);
                     }
-                } else {
-                    let columns = symbol.cell_width();
-                    if columns > 0 || self.is_plain {
-                        add(self, symbol, columns, false);
-                        symbol.clone_into(&mut self.end);
+                    rest = behind;
+                }
+                while !rest.is_empty() {
+                    let (part, behind) = cut(rest);
+                    // By itself, a part of a symbol may be several.
+                    for part in Span::raw(part).styled_graphemes(Style::new()) {
+                        let columns = part.symbol.cell_width();
+                        if columns > 0 {
+                            add(self, part.symbol, columns, false);
+                            part.symbol.clone_into(&mut self.end);
+                        }
                     }
+                    rest = behind;
                 }
             }
         }
+    }
+}
+
+/// The first characters of a symbol, as many as it may have, and the rest. A joiner between both is left out: with it a terminal would join them.
+fn cut(symbol: &str) -> (&str, &str) {
+    let Some((last, c)) = symbol.char_indices().nth(MOST_CHARACTERS - 1) else {
+        return (symbol, "");
+    };
+    let behind = &symbol[last + c.len_utf8()..];
+    match c {
+        JOINER => (&symbol[..last], behind),
+        _ => (&symbol[..last + c.len_utf8()], behind),
     }
 }
 
@@ -192,6 +216,43 @@ mod tests {
         let mut lines = Lines::new(false);
         lines.more("\x1b]8;;http", Style::new());
         assert_eq!(text(&lines.line(&Line::from("x"), Style::new())), "x");
+    }
+
+    #[test]
+    fn a_symbol_without_an_end_is_many() {
+        let (joined, marked) = ("👩\u{200d}".repeat(200), "\u{301}".repeat(200));
+        let text = format!("a{joined}b{marked}c");
+        let mut whole = Lines::new(false);
+        let mut whole = whole.more(&text, Style::new()).each();
+        for glyph in &whole {
+            assert!(glyph.text.chars().count() <= MOST_CHARACTERS);
+        }
+        // The joiners between those of 31 characters are left out; marks without a column, too.
+        let woman_alone = |glyph: &&Glyph| glyph.text.starts_with('👩') && !glyph.joins;
+        assert_eq!(
+            whole.iter().filter(woman_alone).count(),
+            200_usize.div_ceil(16)
+        );
+        let found: String = whole.drain(..).map(|glyph| glyph.text).collect();
+        assert_eq!(found.matches('👩').count(), 200);
+        assert!(found.ends_with(&format!("b{}c", &marked[..2 * (MOST_CHARACTERS - 1)])));
+        // In any pieces.
+        let mut lines = Lines::new(false);
+        let mut grown = (0, 0);
+        let mut all = String::new();
+        for c in text.chars() {
+            for glyph in lines.more(c.encode_utf8(&mut [0; 4]), Style::new()).each() {
+                grown = match glyph.joins {
+                    true => (grown.0 + 1, grown.1.max(grown.0 + 1)),
+                    false => (1, grown.1),
+                };
+                all.push_str(&glyph.text);
+            }
+        }
+        assert_eq!((all, grown.1), (found, MOST_CHARACTERS));
+        // A pipe gets all of them.
+        let mut plain = Lines::new(true);
+        assert_eq!(self::text(&plain.more(&text, Style::new())), text);
     }
 
     #[test]

@@ -119,7 +119,8 @@ use crate::sys;
 /// # Text
 ///
 /// A tab becomes blanks up to the next column that is a multiple of eight, counted from the line's beginning. Characters that take no column by themselves
-/// (U+00AD, U+200B, controls of direction) are left out. Into a pipe or a file they are written as they are, tabs too.
+/// (U+00AD, U+200B, controls of direction) are left out. A symbol of more than 32 characters, as of endless joined ones, is several: the joiner
+/// between those is left out, as are marks behind 32 characters. Into a pipe or a file all these are written as they are, tabs too.
 ///
 /// Escape sequences in a text are left out, also where they come in several pieces. For output of other programs with colours, `ansi-to-tui`
 /// turns them into styles. Of a hyperlink (`OSC 8`) its text is left. An address that is printed as text is a link in most terminals, also

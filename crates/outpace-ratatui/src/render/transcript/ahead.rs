@@ -182,7 +182,7 @@ pub(super) fn cells(glyphs: &[Glyph], joined: bool) -> Vec<Glyph> {
 }
 
 /// Makes the character after it a part of the symbol before.
-pub(super) const JOINER: char = '\u{200d}';
+pub(crate) const JOINER: char = '\u{200d}';
 
 /// Makes the symbol before it a picture. Since 3.4 a narrow one becomes wide by that.
 const PICTURE: char = '\u{fe0f}';
