@@ -52,6 +52,14 @@ impl FeedState {
         self.farewell || self.is_behind() && !self.is_leaving
     }
 
+    /// The error of the terminal that is gone.
+    fn check(&self) -> io::Result<()> {
+        match &self.error {
+            Some(failure) => Err(failure.report()),
+            None => Ok(()),
+        }
+    }
+
     /// Whether anything is to be shown.
     fn is_behind(&self) -> bool {
         self.live.is_some() || !self.additions.is_empty() || self.again
@@ -67,9 +75,7 @@ impl FeedState {
 impl Shared<FeedState> {
     fn change(&self, change: impl FnOnce(&mut FeedState)) -> io::Result<()> {
         let mut state = self.state();
-        if let Some(failure) = &state.error {
-            return Err(failure.report());
-        }
+        state.check()?;
         let is_awake = state.has_work();
         change(&mut state);
         let is_news = !is_awake || state.has_urgent_work();
@@ -107,10 +113,10 @@ impl Shared<FeedState> {
             }
         }
         state.waiting -= 1;
-        match &state.error {
-            Some(failure) if in_time => Err(failure.report()),
-            _ => Ok(in_time),
+        if in_time {
+            state.check()?;
         }
+        Ok(in_time)
     }
 
     /// Waits until there is something to do: additions and the live region when they are `due`, an open line after a pause.
@@ -362,6 +368,11 @@ impl Feed {
             state.rows = rows;
             state.drawn += 1;
         })
+    }
+
+    /// An error if the terminal is gone.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        self.shared.state().check()
     }
 
     pub(crate) fn set_reflow(&self, reflow: Reflow) {

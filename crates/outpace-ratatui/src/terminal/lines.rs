@@ -34,6 +34,10 @@ impl Lines {
         }
     }
 
+    pub(super) const fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// Begins another line.
     pub(super) fn begin(&mut self) {
         *self = Self::new(self.is_plain);

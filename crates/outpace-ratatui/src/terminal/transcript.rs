@@ -327,7 +327,7 @@ impl Transcript {
     /// Draws the live region, of so many rows; fewer if the terminal does not have them (none in one of a single row). Drawing has to keep
     /// to the region's [area](Live::area). 0 rows take the region away; until then it is there, below
     /// the lines that are added. Does not wait: while the terminal is busy, a newer region replaces
-    /// this one.
+    /// this one. Into a pipe or a file it runs `draw`, and that is all.
     ///
     /// # Errors
     /// If the terminal is gone.
@@ -339,6 +339,9 @@ impl Transcript {
             cursor: None,
         };
         draw(&mut live);
+        if self.lines.is_plain() {
+            return self.feed.check();
+        }
         let colors_off = colors_are_off();
         let mut screen = Screen::new(size.width, rows);
         for y in 0..rows {
@@ -379,9 +382,7 @@ impl Transcript {
         let suspended = is_shared.then(|| self.feed.suspend());
         let result = work();
         drop(suspended);
-        let size = self.size();
-        fit(&mut self.live, (size.width, size.height));
-        self.feed.show(self.live.clone(), size.height)?;
+        self.show_again(self.size())?;
         Ok(result)
     }
 
@@ -427,10 +428,17 @@ impl Transcript {
     /// in the next call of `live`.
     fn follow_size(&mut self) -> io::Result<()> {
         let size = self.size();
-        if self.shown_at == size {
+        match self.shown_at == size {
+            true => Ok(()),
+            false => self.show_again(size),
+        }
+    }
+
+    fn show_again(&mut self, size: Size) -> io::Result<()> {
+        self.shown_at = size;
+        if self.lines.is_plain() {
             return Ok(());
         }
-        self.shown_at = size;
         fit(&mut self.live, (size.width, size.height));
         self.feed.show(self.live.clone(), size.height)
     }
@@ -550,6 +558,26 @@ fn is_newer_tmux(variable: impl Fn(&str) -> Option<OsString>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(all(unix, not(outpace_portable)))]
+    #[test]
+    fn a_live_region_is_not_laid_out_for_a_pipe() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let mut transcript = Transcript::open(&writer).unwrap();
+        drop(writer);
+        let mut drawn = 0;
+        for line in ["one", "two"] {
+            transcript.append(line).unwrap();
+            let draw = |live: &mut Live| {
+                live.render_widget("region", live.area());
+                drawn += live.area().height;
+            };
+            transcript.live(3, draw).unwrap();
+        }
+        assert_eq!((drawn, transcript.stats().frames_drawn), (6, 0));
+        drop(transcript);
+        assert_eq!(io::read_to_string(&mut reader).unwrap(), "one\ntwo\n");
+    }
 
     #[test]
     fn tmux_is_known_by_its_version() {
