@@ -76,7 +76,7 @@ pub struct Renderer {
     destructive: bool,
     /// Cells that are right stay untouched: they may be covered by a picture of the application's.
     careful: bool,
-    /// Nothing is erased to an edge: the terminal may have grown.
+    /// Nothing is erased to an edge nor moved over it: the terminal may have grown.
     is_part: bool,
     /// The rows with cells that symbols stick out into, or did so at any time since everything was erased. Empty: none.
     overhung: Vec<bool>,

@@ -198,6 +198,32 @@ fn a_frame_of_a_fixed_viewport_that_a_larger_terminal_gets_late_draws_on_nothing
 }
 
 #[test]
+fn a_frame_of_a_fixed_viewport_that_a_larger_terminal_gets_late_moves_nothing_out_of_it() {
+    let letters: String = ('a'..='z').chain('A'..='Z').collect();
+    let row = |number: usize| format!("{}{}", &letters[number * 3..], &letters[..number * 3]);
+    let lines = (0..6).map(row).collect::<Vec<_>>();
+    let above = ["new".to_owned(), "newer".to_owned()];
+    // The second frame has the rows of the first two rows further down, or its first row further to the right.
+    let down = [&above, &lines[..4]].concat();
+    let mut right = lines.clone();
+    right[0].insert_str(0, "----- ");
+    for (what, later) in [("down", down), ("right", right)] {
+        let viewport = Viewport::Fixed(Rect::new(0, 0, 42, 6));
+        let mut session = Session::new(Size::new(40, 5), viewport);
+        session.draw(&lines.join("\n"));
+        let (height, width) = (9.try_into().unwrap(), 60.try_into().unwrap());
+        session.emulator.screen_mut().set_size(height, width);
+        for known in [Size::new(40, 5), Size::new(60, 9)] {
+            session.resize_known(known);
+            session.draw(&later.join("\n"));
+        }
+        let mut wanted: Vec<&str> = later.iter().map(|row| &row[..row.len().min(42)]).collect();
+        wanted.resize(9, "");
+        assert_eq!(session.rows(), wanted, "{what}");
+    }
+}
+
+#[test]
 fn a_fullscreen_viewport_is_cleared_by_its_resize_whatever_lay_beyond_the_edge() {
     let mut session = Session::new(Size::new(12, 3), Viewport::Fullscreen);
     session.draw("left   right\nsecond row\nthird row");

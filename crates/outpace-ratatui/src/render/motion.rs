@@ -57,7 +57,7 @@ impl Renderer {
         let Scroll { top, bottom, by } = scroll;
         self.encoder.set_erasing_pen(Color::DEFAULT);
         self.destructive = true;
-        let margins = bottom < self.shown.height();
+        let margins = self.is_part || bottom < self.shown.height();
         if margins {
             self.set_margins(top, bottom);
         }
@@ -174,7 +174,7 @@ impl Renderer {
             }
         }
         let distance = by.unsigned_abs() as usize;
-        let inner = to < usize::from(wanted.width());
+        let inner = self.is_part || to < usize::from(wanted.width());
         self.destructive = true;
         let (first, second) = if by > 0 { (b'P', b'@') } else { (b'@', b'P') };
         // Inside a row, deleting comes first, so that no cell is pushed over the edge.
