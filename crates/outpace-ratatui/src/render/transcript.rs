@@ -127,6 +127,8 @@ const DOWN: &str = "\x0b";
 const MARK_PROMPT: &str = "\x1b]133;A;k=s\x07";
 /// The same, and from now on no prompt is treated so, until another is marked: as far as a mark stays in the transcript, it has no effect.
 const UNMARK_PROMPT: &str = "\x1b]133;A;k=s;redraw=0\x07";
+/// Ends a scrolling region, which another program may have left behind, and goes to the first row.
+const NO_MARGINS: &str = "\x1b[r";
 const SAVE_CURSOR: &str = "\x1b7";
 const RESTORE_CURSOR: &str = "\x1b8";
 
@@ -408,12 +410,20 @@ impl TranscriptRenderer {
     }
 
     /// Leaves a row in which other output has ended, without asking for the cursor: as many blanks as the terminal has columns fill the row
-    /// from its first column, and wrap from any other.
+    /// from its first column, and wrap from any other. Before they wrap, all rows scroll again.
     fn leave_row_of_others(&mut self, width: u16) {
         self.encoder.forget();
         self.set_plain_pen();
         self.set_wrapping(true);
-        (0..width).for_each(|_| self.encoder.text(" "));
+        for column in 0..width {
+            self.encoder.text(" ");
+            // Behind the first blank no wrap is pending that would be lost in some terminals. In one of two columns, the loss of the next is one.
+            if column == 0 && width > 2 {
+                self.encoder.text(SAVE_CURSOR);
+                self.encoder.text(NO_MARGINS);
+                self.encoder.text(RESTORE_CURSOR);
+            }
+        }
     }
 
     /// The rows that a terminal of another width makes of the first `rows` below the anchor.

@@ -43,6 +43,7 @@ pub struct Prompting {
     screen: VecDeque<Row>,
     x: usize,
     y: usize,
+    saved: (usize, usize),
     wraps: bool,
     /// Prompts are left to the shell.
     redraws: bool,
@@ -57,6 +58,7 @@ impl Prompting {
             screen: VecDeque::new(),
             x: 0,
             y: 0,
+            saved: (0, 0),
             wraps: true,
             redraws: false,
         };
@@ -133,6 +135,8 @@ impl Prompting {
                 self.fit();
                 self.x = 0;
             }
+            // It has no scrolling region.
+            ('r', "") => (self.x, self.y) = (0, 0),
             ('h' | 'l', "?7") => self.wraps = command == 'h',
             // It never inserts.
             ('h' | 'l', "?25" | "?2026" | "4") | ('m', _) => {}
@@ -189,6 +193,10 @@ impl Scrollback for Prompting {
         Reflow::AbovePrompt
     }
 
+    fn has_regions(&self) -> bool {
+        false
+    }
+
     fn start(&mut self, size: Size) {
         self.size = size;
         self.history.clear();
@@ -210,6 +218,16 @@ impl Scrollback for Prompting {
                     let command = rest[end..].chars().next().unwrap();
                     self.control(&rest[1..end], command);
                     rest = &rest[end + 1..];
+                }
+                '\x1b' if rest.starts_with(['7', '8']) => {
+                    match rest.starts_with('7') {
+                        true => self.saved = (self.x, self.y),
+                        // A wrap that was pending is lost.
+                        false => {
+                            (self.x, self.y) = (self.saved.0.min(self.width() - 1), self.saved.1)
+                        }
+                    }
+                    rest = &rest[1..];
                 }
                 '\x1b' => {
                     let (mark, after) = rest.split_once('\x07').unwrap();

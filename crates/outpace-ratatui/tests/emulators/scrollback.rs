@@ -41,6 +41,10 @@ pub trait Scrollback {
     fn may_differ(&mut self) -> bool {
         false
     }
+    /// Whether it knows scrolling regions.
+    fn has_regions(&self) -> bool {
+        true
+    }
     /// Begins with an empty screen.
     fn start(&mut self, size: Size);
     fn feed(&mut self, bytes: &[u8]);

@@ -650,6 +650,45 @@ fn what_stands_in_the_row_where_a_transcript_begins_stays() {
 }
 
 #[test]
+fn a_scrolling_region_that_another_program_has_left_loses_no_line() {
+    let size = Size::new(20, 10);
+    let (mut emulators, _) = scrollback::all();
+    emulators.retain(|emulator| emulator.has_regions());
+    let mut wrong = Vec::new();
+    for mut emulator in emulators {
+        for (row, before) in [3, 5, 8, 10]
+            .into_iter()
+            .flat_map(|row| [0, 7, 19, 20].map(|before| (row, before)))
+        {
+            // Behind a full row the first blank wraps before the region is ended.
+            if before == 20 && row >= 8 {
+                continue;
+            }
+            let (mut transcript, wire) = transcripts::transcript(size, emulator.reflow());
+            let lines: Vec<String> = (10..40).map(|line| format!("line {line}")).collect();
+            lines
+                .iter()
+                .for_each(|line| transcript.append(line.as_str()).unwrap());
+            transcript.finish().unwrap();
+            let above: String = (0..row - 1).map(|row| format!("above {row}")).collect();
+            let text = "#".repeat(before);
+            emulator.start(size);
+            emulator.feed(above.replace("above", "\r\nabove").trim_start().as_bytes());
+            emulator.feed(format!("\x1b[3;8r\x1b[{row};1H{text}").as_bytes());
+            emulator.feed(&wire.take());
+            // Which rows are one line to the emulator does not matter.
+            let found = emulator.lines().concat().replace(' ', "");
+            let wanted = [above, text, lines.concat()].concat().replace(' ', "");
+            if found != wanted {
+                let name = emulator.name();
+                wrong.push(format!("{name}, {before} columns in row {row}: {found:?}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
 fn insert_mode_that_another_program_has_left_tears_no_line() {
     let size = Size::new(30, 6);
     let (emulators, _) = scrollback::all();
