@@ -237,6 +237,32 @@ fn blanks_that_a_line_sticks_out_into_are_printed_as_crossterm_prints_them() {
     }
 }
 
+/// Of an application that has drawn a picture, too, on a terminal that was cleared for its new size: found by the screenshots of serie.
+#[test]
+fn such_blanks_are_printed_among_pictures_after_a_change_of_size() {
+    let wire = Wire::default();
+    let mut capabilities = Capabilities::full();
+    capabilities.repeat = Repeat::Ascii;
+    let options = Options::default().capabilities(capabilities);
+    let backend = OutpaceBackend::writer(wire.clone(), Size::new(40, 3), options).unwrap();
+    let mut terminal = Terminal::new(backend).unwrap();
+    for width in [60, 50] {
+        terminal.backend_mut().set_size(Size::new(width, 3));
+        wire.take();
+        terminal
+            .draw(|frame| {
+                let buffer = frame.buffer_mut();
+                let picture = "\x1b]1337;File=inline=1;height=1:AAAA\x07";
+                buffer[(0, 0)].set_symbol(picture);
+                let grey = Style::new().fg(Color::DarkGray);
+                buffer.set_string(2, 1, "────  ", grey);
+            })
+            .unwrap();
+        let bytes = String::from_utf8(wire.take()).unwrap();
+        assert!(bytes.contains("──── "), "{width} columns: {bytes:?}");
+    }
+}
+
 /// A row with such lines is not scrolled, which would move what sticks out.
 #[test]
 fn rows_that_lines_stick_out_of_do_not_scroll() {

@@ -196,6 +196,10 @@ impl OutpaceBackend {
             self.damage.cells(at, at + columns);
         }
         self.forgotten |= is_same && !always && self.is_each_change_visible();
+        if self.overhangs && narrow(symbol).is_some() {
+            let now = self.screen.row(y)[usize::from(x)];
+            self.put_overhang(x, y, now, symbol == " ", style);
+        }
         width
     }
 }
