@@ -754,31 +754,30 @@ fn without_a_null_device_pipes_are_what_they_are_elsewhere() {
 
 #[test]
 fn a_report_on_a_terminal_keeps_to_its_width() {
-    let mut terminal = Terminal::start(
-        env!("CARGO_BIN_EXE_outpace"),
-        &[
-            "trace",
-            "--exact",
-            "sh",
-            "-c",
-            "for i in 1 2 3; do echo $i; done > /dev/null",
-        ],
-        false,
-    );
-    assert!(terminal.wait().success());
-    let shown = text(&terminal.whole());
-    assert!(shown.contains("\x1b["), "no colour: {shown:?}");
-    let mut lines = shown.lines().map(|line| {
-        // Without the colours.
-        let mut parts = line.split('\x1b');
-        let first = parts.next().unwrap_or_default().chars().count();
-        let rest = parts.map(|part| {
-            part.split_once('m')
-                .map_or(0, |(_, text)| text.chars().count())
+    for columns in [80, 50, 20, 7] {
+        let loop_of_three = "read x; for i in 1 2 3; do echo $i; done > /dev/null";
+        let mut terminal = Terminal::start(
+            env!("CARGO_BIN_EXE_outpace"),
+            &["trace", "--exact", "sh", "-c", loop_of_three],
+            false,
+        );
+        terminal.resize(columns, 24);
+        terminal.type_keys("\n");
+        assert!(terminal.wait().success());
+        let shown = text(&terminal.whole());
+        assert!(shown.contains("\x1b["), "no colour: {shown:?}");
+        let mut lines = shown.lines().map(|line| {
+            // Without the colours.
+            let mut parts = line.split('\x1b');
+            let first = parts.next().unwrap_or_default().chars().count();
+            let rest = parts.map(|part| {
+                part.split_once('m')
+                    .map_or(0, |(_, text)| text.chars().count())
+            });
+            first + rest.sum::<usize>()
         });
-        first + rest.sum::<usize>()
-    });
-    assert!(lines.all(|columns| columns <= 80), "{shown}");
+        assert!(lines.all(|line| line <= usize::from(columns)), "{shown}");
+    }
 }
 
 #[test]
@@ -960,7 +959,10 @@ fn writes_that_could_not_be_seen_are_no_proof_of_their_absence() {
     }
     let (limit, notes) = limit_and_notes(&["true"], "silent.json");
     assert_eq!(limit, "none");
-    assert!(notes.contains("--exact sees the first two"), "{notes}");
+    assert!(
+        notes.contains("--exact sees all but mapped memory"),
+        "{notes}"
+    );
 }
 
 #[test]
@@ -1580,6 +1582,11 @@ fn the_end_of_the_program_is_ours_and_what_is_not_there_is_named() {
         run(&["--", "sh", "-c", "kill -KILL $$"]).status.signal(),
         Some(9)
     );
+    // Also where the findings cannot be written; a command that succeeded has not said that.
+    let full = |command| run(&["--json", "/dev/full", "sh", "-c", command]).status;
+    assert_eq!(full("exit 9").code(), Some(9));
+    assert_eq!(full("exit 0").code(), Some(1));
+    assert_eq!(full("kill -KILL $$").signal(), Some(9));
     for arguments in [
         &["--", "no-such-program"][..],
         &["--exact", "--", "no-such-program"],
@@ -1660,6 +1667,39 @@ fn a_running_process_is_watched_until_it_ends() {
             .map(|stream| stream["calls"].as_u64().unwrap())
             .sum();
         assert_eq!(calls, 5000, "{found:#}");
+    }
+}
+
+#[test]
+fn the_processor_time_of_a_process_that_ends_is_known() {
+    for exact in [false, true] {
+        let mut child = Command::new("sh")
+            .args(["-c", "read x; i=0; while :; do i=$((i+1)); done"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (id, process) = (child.id(), child.id().to_string());
+        let mut arguments = vec!["-p", &process];
+        arguments.extend(exact.then_some("--exact"));
+        let watching = outpace(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        wait_until("the watcher", || watches(watching.id(), id));
+        drop(child.stdin.take());
+        let used = || {
+            let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+            let fields = stat[stat.rfind(')').unwrap()..].split_ascii_whitespace();
+            fields.into_iter().nth(12).unwrap().parse::<u64>().unwrap()
+        };
+        // The longest time between two looks many times over.
+        wait_until("a second of processor time", || used() >= 100);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let report = watching.wait_with_output().unwrap();
+        let report = text(&report.stderr);
+        assert!(!report.contains("hardly any user"), "{report}");
+        assert!(
+            report.contains(" user, ") || report.contains("unknown"),
+            "{report}"
+        );
     }
 }
 

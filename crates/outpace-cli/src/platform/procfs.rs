@@ -141,6 +141,11 @@ impl Stat {
         self.has_ended && self.threads <= 1
     }
 
+    /// Its processor time and that of the children it has waited for.
+    pub(crate) fn with_children(self) -> Processor {
+        self.processor.plus(self.children)
+    }
+
     /// Reads the text of `/proc/PID/stat` or `/proc/PID/task/TID/stat`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         const PF_KTHREAD: u64 = 0x20_0000;
@@ -362,6 +367,19 @@ fn file_system_in<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
     let above = mounts.filter(|(mounted, _)| path.starts_with(mounted));
     let nearest = above.max_by_key(|(mounted, _)| mounted.len());
     nearest.map(|(_, kind)| kind)
+}
+
+/// The name of the terminal driver that owns a device number, from `/proc/tty/drivers`.
+pub(crate) fn terminal_driver((major, minor): (u32, u32)) -> Option<String> {
+    let drivers = fs::read_to_string("/proc/tty/drivers").ok()?;
+    drivers.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [name, _, at, minors, ..] = fields[..] else {
+            return None;
+        };
+        let is_it = at.parse() == Ok(major) && range::<u32>(minors)?.contains(&minor);
+        is_it.then(|| name.to_owned())
+    })
 }
 
 /// Whether file systems of a type are in memory.

@@ -27,9 +27,10 @@ use judge::{stacks, streams};
 use model::findings::{Elsewhere, Findings};
 use model::timeline::{MOST_SPANS, Timeline};
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use view::{json, profile, report};
 
 /// Tell whether a program is slowed by its output, and what would help
@@ -100,26 +101,39 @@ impl Action for Trace {
             let note = "the profile shows only writes that were seen to wait; --exact shows all";
             findings.run.notes.push(note.to_owned());
         }
-        let verdict = Verdict::on(&findings);
-        if let (Some(file), Some(path)) = (json, &self.json) {
-            let value = json::value(&findings, &verdict);
-            output::fill(file, path, format!("{value}\n").as_bytes())?;
+        let shown = self.show(&findings, json, profile);
+        let ending = findings.run.ending.unwrap_or(Ending::Exited(0));
+        // A command that fails itself says more by its status.
+        if ending != Ending::Exited(0) {
+            let _ = shown.map_err(|failure| failure.report());
+        } else {
+            shown?;
         }
-        if let (Some(file), Some(path)) = (profile, &self.profile) {
-            let value = serde_json::to_string(&profile::build(&findings));
-            let value = value.map_err(|error| output::not_written(path, error))?;
-            output::fill(file, path, format!("{value}\n").as_bytes())?;
-        }
-        let screen = Screen::of_or_endless(&io::stderr());
-        io::stderr()
-            .write_all(report::text(&findings, &verdict, screen).as_bytes())
-            .map_err(|error| Failure::failed("stderr", error))?;
-        let ending = findings.run.ending;
-        Ok(ending.map_or(ExitCode::SUCCESS, Ending::repeat))
+        Ok(ending.repeat())
     }
 }
 
 impl Trace {
+    /// Writes what was found to the files that are wanted, and to stderr.
+    fn show(
+        &self,
+        findings: &Findings,
+        json: Option<File>,
+        profile: Option<File>,
+    ) -> Result<(), Failure> {
+        let verdict = Verdict::on(findings);
+        if let (Some(file), Some(path)) = (json, &self.json) {
+            output::fill_json(file, path, &json::value(findings, &verdict))?;
+        }
+        if let (Some(file), Some(path)) = (profile, &self.profile) {
+            output::fill_json(file, path, &profile::build(findings))?;
+        }
+        let screen = Screen::of_or_endless(&io::stderr());
+        io::stderr()
+            .write_all(report::text(findings, &verdict, screen).as_bytes())
+            .map_err(|error| Failure::failed("stderr", error))
+    }
+
     /// Traces what the command line names.
     fn observe(&self, timeline: Timeline) -> Result<Findings, Failure> {
         let (subject, command) = match self.pid {

@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use crate::platform::ending::Ending;
+use serde::Serialize;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
@@ -69,8 +70,14 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
     fill(create(path)?, path, text.as_bytes())
 }
 
+/// Writes a value and a newline to a file that was created.
+pub(crate) fn fill_json(file: File, path: &Path, value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string(value).map_err(|error| not_written(path, error))?;
+    fill(file, path, format!("{text}\n").as_bytes())
+}
+
 /// Writes all of a file that was created.
-pub(crate) fn fill(mut file: File, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+fn fill(mut file: File, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     file.write_all(bytes)
         .map_err(|error| not_written(path, error))
 }

@@ -111,7 +111,6 @@ pub(crate) fn columns_of(text: &str) -> usize {
 
 /// Text in lines of at most `width` columns, broken at spaces, or within a word that is longer.
 pub(crate) fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
-    let width = width.max(20);
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
         let mut rest = word;
@@ -133,7 +132,9 @@ pub(crate) fn broken(text: &str, width: usize) -> impl Iterator<Item = String> {
                 filled <= width
             };
             let fitting = rest.char_indices().take_while(fits).last();
-            let end = fitting.map_or(rest.len(), |(at, c)| at + c.len_utf8());
+            // One at least, however narrow it is.
+            let first = || rest.chars().next().map_or(0, char::len_utf8);
+            let end = fitting.map_or_else(first, |(at, c)| at + c.len_utf8());
             last.push_str(&rest[..end]);
             rest = &rest[end..];
             if rest.is_empty() {
@@ -168,6 +169,13 @@ mod tests {
         let wide = screen.paragraph(&"日".repeat(50), 2);
         assert!(wide.lines().all(|line| columns_of(line) < 40), "{wide}");
         assert_eq!(wide.matches('日').count(), 50);
+        // However narrow it is.
+        for width in 1..20 {
+            let lines: Vec<String> = broken("wide 日本 words and narrow ones", width).collect();
+            let most = lines.iter().map(|line| columns_of(line)).max();
+            assert!(most <= Some(width.max(2)), "{lines:?}");
+            assert_eq!(lines.concat().matches('日').count(), 1);
+        }
     }
 
     #[test]

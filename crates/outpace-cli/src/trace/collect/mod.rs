@@ -67,7 +67,7 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
         let _ = set_child_subreaper(Some(getpid()));
     };
     process.into_iter().for_each(&mut ready);
-    let before = processor_time(process);
+    let before = processor_time(process, Processor::default());
     let (mut run, seen) = if options.exact {
         exactly(subject, options.timeline, &mut ready)?
     } else {
@@ -76,7 +76,7 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     // It may have been killed before it began. One that was running already is no child of ours.
     let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
     run.ending = ending.filter(|_| process.is_none());
-    let used = processor_time(process).since(before);
+    let used = processor_time(process, run.last).since(before);
     (run.user_ns, run.system_ns) = (used.user_ns, used.system_ns);
     // Threads are held or wait for a processor at the same time, and after their end: both together take no more than the time in
     // which they did not run. Tracepoints take processor time.
@@ -107,12 +107,9 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     Ok((run, seen))
 }
 
-/// Of a process and its children, or of the children that have been reaped.
-fn processor_time(process: Option<i32>) -> Processor {
-    let of_process = |process| {
-        let stat = Stat::of(process).unwrap_or_default();
-        stat.processor.plus(stat.children)
-    };
+/// Of a process and its children (`last` where it is gone), or of the children that have been reaped.
+fn processor_time(process: Option<i32>, last: Processor) -> Processor {
+    let of_process = |process| Stat::of(process).map_or(last, Stat::with_children);
     process.map_or_else(clock::children, of_process)
 }
 
@@ -146,7 +143,7 @@ fn lightly(
     let calls = processes.iter().map(|process| process.own().write_calls);
     let seen: u64 = calls.sum();
     if seen == 0 {
-        let note = "splice, vmsplice and mapped memory are in no count; --exact sees the first two";
+        let note = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
         run.notes.push(note.to_owned());
         let processes = processes.iter();
         let mut targets = processes.flat_map(|process| process.targets.range(1..=2));

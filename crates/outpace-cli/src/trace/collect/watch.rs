@@ -5,7 +5,7 @@ use super::threads::Reading;
 use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::Ending;
-use crate::platform::procfs::{self, IoCounters, Stat};
+use crate::platform::procfs::{self, IoCounters, Processor, Stat};
 use crate::platform::{interrupts, signals, stops};
 use crate::trace::model::findings::{Mode, Recording, Unseen};
 use crate::trace::model::timeline::Timeline;
@@ -123,6 +123,7 @@ impl Watcher {
         let others = "other calls between the writes could not be counted: their time is in that of the writes";
         let hides_others = processes().any(Watched::hides_other_calls);
         let others = hides_others.then(|| others.to_owned());
+        let root = processes().rfind(|process| process.process == self.root);
         let run = Recording {
             notes: note.into_iter().chain(others).collect(),
             busiest_ns: longest_ns.max().unwrap_or(0),
@@ -134,6 +135,7 @@ impl Watcher {
             beside_ns,
             timeline: self.timeline,
             looks: self.looks,
+            last: root.map_or_else(Processor::default, |root| root.stat.with_children()),
             root: self.root,
             mode: Mode::Sampled,
             ..Recording::default()

@@ -176,7 +176,7 @@ impl Verdict {
                     counted(tree.bytes_written, "byte"),
                 )),
                 _ => {
-                    let none = "Output is not the problem: the program made no write calls.";
+                    let none = "Output is not the problem: the program made no write calls that the kernel counts.";
                     verdict.sentences.push(none.to_owned());
                 }
             },
@@ -336,7 +336,7 @@ impl Verdict {
             let is_spared = (is_ours && worst.language != Language::CLOSED)
                 && (kind == Kind::Terminal || (kind == Kind::Pipe && language == "C"));
             let more = match worst.descriptors {
-                _ if worst.is_synced() => ", and fsync once for many",
+                _ if worst.is_synced() => ", and fsync once for many (with O_SYNC each write does)",
                 Descriptors::One(3..) => {
                     ": a larger buffer for that file, and no line buffering, autoflush or flush a line"
                 }

@@ -6,7 +6,7 @@ use super::tally::{Buffering, CallTally, FEWEST};
 use super::target::{Kind, Target};
 use super::timeline::{Sample, Timeline};
 use crate::platform::ending::Ending;
-use crate::platform::procfs::IoCounters;
+use crate::platform::procfs::{IoCounters, Processor};
 use serde::Serialize;
 use std::rc::Rc;
 
@@ -189,6 +189,8 @@ pub(crate) struct Recording {
     pub(crate) asleep_ns: Option<u64>,
     pub(crate) user_ns: u64,
     pub(crate) system_ns: u64,
+    /// Of the root and its children, when it was last seen.
+    pub(crate) last: Processor,
     /// Of the whole tree, by the kernel's accounting; covers processes too short-lived to be seen.
     pub(crate) tree: Option<IoCounters>,
     /// Those of its write calls that no look at a process saw.

@@ -81,7 +81,7 @@ impl Target {
             && procfs::flags(process, descriptor).is_some_and(|flags| flags & libc::O_DSYNC != 0);
         let (kind, driver) = match device {
             Some((1, 3)) if file_type.is_char_device() => (Kind::Null, Some("mem".to_owned())),
-            Some(numbers) if file_type.is_char_device() => terminal_driver(numbers)
+            Some(numbers) if file_type.is_char_device() => procfs::terminal_driver(numbers)
                 .map_or((Kind::Device, None), |driver| {
                     (Kind::Terminal, Some(driver))
                 }),
@@ -188,11 +188,8 @@ impl Target {
         }
         let mut readers: Vec<i32> = holders.iter().copied().filter(reads_it).collect();
         if readers.is_empty() {
-            readers.extend(
-                holders
-                    .iter()
-                    .filter(|one| !Doing::waits_for_another(**one)),
-            );
+            let acts = |process: &&i32| !Doing::waits_for_another(**process);
+            readers.extend(holders.iter().filter(acts));
         }
         let named = |process| (process, procfs::name(process).unwrap_or_default());
         let readers = readers.into_iter().map(named).collect();
@@ -222,19 +219,6 @@ fn identity(metadata: &fs::Metadata) -> (u64, u64) {
     } else {
         (metadata.dev(), metadata.ino())
     }
-}
-
-/// The name of the terminal driver that owns a device number, from `/proc/tty/drivers`.
-fn terminal_driver((major, minor): (u32, u32)) -> Option<String> {
-    let drivers = fs::read_to_string("/proc/tty/drivers").ok()?;
-    drivers.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-        let [name, _, at, minors, ..] = fields[..] else {
-            return None;
-        };
-        let is_it = at.parse() == Ok(major) && procfs::range::<u32>(minors)?.contains(&minor);
-        is_it.then(|| name.to_owned())
-    })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::user::quantity::{counted, duration, grouped};
 use crate::user::screen::{Screen, broken, columns_of};
 use std::collections::BTreeSet;
 
-/// Widest bar of a histogram, in characters.
+/// The longest bar of a histogram, in characters.
 const BAR: u64 = 32;
 
 /// The whole report, for a screen like this one.
@@ -60,8 +60,12 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Screen) -> St
     let run = &findings.run;
     let [wall, user, system] =
         [run.wall_ns, run.user_ns, run.system_ns].map(|ns| time(ns, "hardly any"));
-    let mode = mode_line(run);
-    let times = format!("{wall} wall, {user} user, {system} system; {mode}");
+    let used = match (run.user_ns + run.system_ns, run.mode, run.ending) {
+        // It is gone, or hardly ran.
+        (0, Mode::Ptrace, None) => "unknown processor time".to_owned(),
+        _ => format!("{user} user, {system} system"),
+    };
+    let times = format!("{wall} wall, {used}; {}", mode_line(run));
     page.faint(0, &times);
     if let Some(ending) = run.ending.filter(|ending| *ending != Ending::Exited(0)) {
         page.faint(0, &format!("the program ended with {}", ending.describe()));
@@ -135,16 +139,18 @@ struct Page {
 impl Page {
     fn line(&mut self, style: Style, indent: usize, content: &str) {
         let content = inert(content);
-        let width = self.screen.columns.saturating_sub(indent);
-        let lines: Vec<String> = if columns_of(&content) <= width {
+        let columns = self.screen.columns;
+        // Where it is narrow, the text needs them.
+        let [indent, hanging] = [indent, indent + CONTINUED].map(|indent| indent.min(columns / 6));
+        let lines: Vec<String> = if columns_of(&content) <= columns - indent {
             // With its own spaces.
             vec![content.into_owned()]
         } else {
-            broken(&content, width.saturating_sub(CONTINUED)).collect()
+            broken(&content, columns - hanging).collect()
         };
         for (i, line) in lines.into_iter().enumerate() {
             let line = style(self.screen, &line);
-            let margin = " ".repeat(indent + if i > 0 { CONTINUED } else { 0 });
+            let margin = " ".repeat(if i > 0 { hanging } else { indent });
             self.text += &format!("{margin}{line}\n");
         }
     }
@@ -208,10 +214,14 @@ fn histogram(page: &mut Page, what: &str, histogram: &Log2Histogram, unit: impl 
         return;
     };
     page.faint(2, &format!("{what} of the write calls"));
+    let range = |bucket: &Bucket| format!("{} to {}", unit(bucket.least), unit(bucket.most));
+    let ranges = buckets.iter().map(|bucket| columns_of(&range(bucket)));
+    let (ranges, counts) = (ranges.max().unwrap_or(0), grouped(most).len());
+    // A screen that is too narrow has none.
+    let longest = (page.screen.columns.saturating_sub(4 + ranges + counts + 3) as u64).min(BAR);
     for bucket in buckets {
-        let bar = "#".repeat((bucket.count * BAR).div_ceil(most) as usize);
-        let range = format!("{} to {}", unit(bucket.least), unit(bucket.most));
-        let count = grouped(bucket.count);
-        page.faint(4, &format!("{range:<24} {count:>12}  {bar}"));
+        let bar = "#".repeat((bucket.count * longest).div_ceil(most) as usize);
+        let (range, count) = (range(&bucket), grouped(bucket.count));
+        page.faint(4, &format!("{range:<ranges$} {count:>counts$}  {bar}"));
     }
 }

@@ -5,7 +5,7 @@ use super::Ledger;
 use super::tails::Tails;
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
-use crate::platform::procfs::{self, Stat};
+use crate::platform::procfs::{self, Processor, Stat};
 use crate::platform::{interrupts, stops};
 use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::sys;
@@ -327,7 +327,7 @@ pub(crate) fn watch(
         root,
         ..Reader::default()
     };
-    let (mut ending, mut stopped_ns) = (None, 0);
+    let (mut ending, mut stopped_ns, mut last) = (None, 0, Processor::default());
     loop {
         rings.wait(program.as_ref());
         if launched {
@@ -335,7 +335,9 @@ pub(crate) fn watch(
         }
         delay.look();
         // Another's child may stay a zombie.
-        let is_over = Stat::of(root).is_none_or(Stat::is_over);
+        let stat = Stat::of(root);
+        let is_over = stat.is_none_or(Stat::is_over);
+        last = stat.map_or(last, Stat::with_children);
         reader.drain(&mut rings, ledger, clock::now_ns());
         if launched && reader.started {
             // One that could not be started is reaped by the thread that has tried to.
@@ -367,6 +369,7 @@ pub(crate) fn watch(
         delayed_ns: delay.ns() + stopped_ns,
         asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns() + stopped_ns)),
         lost: reader.lost,
+        last,
         root,
         mode: Mode::Tracepoints,
         ..Recording::default()
