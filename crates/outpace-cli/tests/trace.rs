@@ -802,6 +802,48 @@ fn a_slow_reader_is_named_as_the_limit() {
     assert!(report.contains("outpace run -- "), "{report}");
 }
 
+/// A program that writes blocks to a non-blocking stdout and waits in another call until there is room, and its limit beside a slow reader.
+#[test]
+fn a_wait_for_room_outside_of_the_writes_is_one_for_the_reader() {
+    if !installed("python3") {
+        return;
+    }
+    let write = "import os, select, selectors, sys\nos.set_blocking(1, False)\n\
+        def wait():\n WAIT\n\
+        for n in range(400):\n left = bytes(1023) + b\"\\n\"\n while left:\n  try: left = left[os.write(1, left):]\n  except BlockingIOError: wait()\n";
+    let epoll = "e = select.epoll(); e.register(1, select.EPOLLOUT); e.poll()";
+    let waits = [
+        "p = select.poll(); p.register(1, select.POLLOUT); p.poll()",
+        "select.select([], [1], [])",
+        epoll,
+    ];
+    let file = scratch("room.json");
+    let limit = |mode: &str, wait: &str| {
+        let program = scratch("room.py");
+        std::fs::write(&program, write.replace("WAIT", wait)).unwrap();
+        let trace = format!("{} trace {mode}", env!("CARGO_BIN_EXE_outpace"));
+        let script = format!(
+            "{trace} --json {} python3 {} 2>/dev/null | while test \"$(head -c 16384 | wc -c)\" -gt 0; do sleep 0.02; done",
+            file.display(),
+            program.display()
+        );
+        let status = Command::new("sh").args(["-c", &script]).status();
+        assert!(status.unwrap().success());
+        let found = json(&file);
+        (
+            found["verdict"]["limit"].as_str().unwrap().to_owned(),
+            found,
+        )
+    };
+    for wait in waits {
+        let (limit, found) = limit("", wait);
+        assert_eq!(limit, "reader", "{wait}: {found:#}");
+    }
+    // It sees the writes alone.
+    let (limit, found) = limit("--exact", epoll);
+    assert_eq!(limit, "unknown", "{found:#}");
+}
+
 #[test]
 fn a_shell_that_waits_for_its_commands_is_no_reader() {
     let file = scratch("pipeline.txt");

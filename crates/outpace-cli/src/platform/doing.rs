@@ -1,7 +1,26 @@
 //! The system call that a thread is in (`syscall` in proc(5)).
 
 use super::procfs;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use std::fs;
+
+#[cfg(target_arch = "x86_64")]
+const OLDER: [i64; 3] = [libc::SYS_poll, libc::SYS_select, libc::SYS_epoll_wait];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER: [i64; 3] = [libc::SYS_ppoll, libc::SYS_pselect6, libc::SYS_epoll_pwait];
+/// The calls that wait for any of several descriptors: of an array, of sets, of an object of the kernel.
+pub(crate) const POLLS: [i64; 7] = [
+    OLDER[0],
+    libc::SYS_ppoll,
+    OLDER[1],
+    libc::SYS_pselect6,
+    OLDER[2],
+    libc::SYS_epoll_pwait,
+    libc::SYS_epoll_pwait2,
+];
+/// More descriptors are not followed.
+const MOST: u64 = 1024;
 
 /// The state of a thread when it was sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +47,18 @@ impl Doing {
 
     /// The number and the arguments of the call that it sleeps in.
     pub(crate) fn call(self) -> Option<(i64, [u64; 6])> {
+        let (number, arguments, _) = self.call_and_place()?;
+        Some((number, arguments))
+    }
+
+    /// The same, and where that call returns to.
+    pub(crate) fn call_and_place(self) -> Option<(i64, [u64; 6], u64)> {
         match self {
             Self::InCall {
-                number, arguments, ..
-            } => Some((number, arguments)),
+                number,
+                arguments,
+                returns_to,
+            } => Some((number, arguments, returns_to)),
             _ => None,
         }
     }
@@ -48,6 +75,50 @@ impl Doing {
         let threads = procfs::threads(process).into_iter();
         let mut calls = threads.filter_map(|thread| Self::of(process, thread).call());
         calls.any(|(number, [from, ..])| READS.contains(&number) && is_it(from as i32))
+    }
+
+    /// Whether it waits for any of several descriptors.
+    pub(crate) fn polls(self) -> bool {
+        self.call()
+            .is_some_and(|(number, _)| POLLS.contains(&number))
+    }
+
+    /// Of these descriptors, the one without room that a thread of a process waits for, perhaps among others, in such a call.
+    pub(crate) fn awaits_room(self, process: i32, is_it: impl Fn(i32) -> bool) -> Option<i32> {
+        let (number, [first, count, written, ..]) = self.call()?;
+        let at = POLLS.iter().position(|&polls| polls == number)?;
+        match at {
+            0..2 => {
+                let all = procfs::peek(process, first, 8 * count.min(MOST))?;
+                let for_room = all
+                    .as_chunks::<8>()
+                    .0
+                    .iter()
+                    .filter(|one| one[4] & OUT as u8 != 0);
+                let mut all = for_room.map(|&[a, b, c, d, ..]| i32::from_ne_bytes([a, b, c, d]));
+                all.find(|&descriptor| is_it(descriptor))
+            }
+            2..4 => {
+                let set = procfs::peek(process, written, first.min(MOST).div_ceil(8))?;
+                let is_in = |at: i32| set[at as usize / 8] & 1 << (at % 8) != 0;
+                (0..8 * set.len() as i32).find(|&descriptor| is_in(descriptor) && is_it(descriptor))
+            }
+            _ => {
+                let info = format!("/proc/{process}/fdinfo/{}", first as i32);
+                let info = fs::read_to_string(info).ok()?;
+                let waits = |line: &str| {
+                    let mut words = line.strip_prefix("tfd:")?.split_ascii_whitespace();
+                    let descriptor = words.next()?.parse().ok()?;
+                    let events = u32::from_str_radix(words.nth(1)?, 16).ok()?;
+                    let is_it = events & OUT != 0 && is_it(descriptor);
+                    // Beside room of which it has been told a thread goes to sleep nevertheless.
+                    let is_told_once = events & libc::EPOLLET as u32 != 0;
+                    let waits = is_it && (!is_told_once || lacks_room(process, descriptor));
+                    waits.then_some(descriptor)
+                };
+                info.lines().find_map(waits)
+            }
+        }
     }
 
     /// Whether a process sleeps until another one ends, or tells it to go on.
@@ -90,10 +161,84 @@ impl Doing {
     }
 }
 
+/// `POLLOUT` and `EPOLLOUT`.
+const OUT: u32 = libc::POLLOUT as u32;
+
+/// Whether a descriptor that a process polls has no room. The first poll of a pipe makes each later write to it dearer: no other is asked.
+fn lacks_room(process: i32, descriptor: i32) -> bool {
+    let asked = || {
+        let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
+        let ours = pidfd_getfd(process, descriptor, PidfdGetfdFlags::empty()).ok()?;
+        let mut polled = [PollFd::new(&ours, PollFlags::OUT)];
+        poll(&mut polled, Some(&Timespec::default())).ok()
+    };
+    asked() == Some(0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::event::epoll::{self, EventData, EventFlags};
+    use std::os::fd::AsRawFd;
     use std::sync::atomic::{AtomicI32, Ordering};
+
+    #[test]
+    fn the_descriptor_without_room_is_that_of_each_call_that_waits_for_it() {
+        let ours = std::process::id() as i32;
+        let (_reader, full) = std::io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&full, true).unwrap();
+        while rustix::io::write(&full, &[0; 4096]).is_ok() {}
+        let (_other, empty) = std::io::pipe().unwrap();
+        let [full_at, empty_at] = [&full, &empty].map(AsRawFd::as_raw_fd);
+        let waits = |number, arguments| {
+            let returns_to = 0;
+            let call = Doing::InCall {
+                number,
+                arguments,
+                returns_to,
+            };
+            call.awaits_room(ours, |_| true)
+        };
+        let polled = |fd, events| libc::pollfd {
+            fd,
+            events,
+            revents: 0,
+        };
+        let all = [
+            polled(empty_at, libc::POLLIN),
+            polled(-1, 0),
+            polled(full_at, libc::POLLOUT),
+        ];
+        let array = [all.as_ptr() as u64, 3, 0, 0, 0, 0];
+        assert_eq!(waits(libc::SYS_ppoll, array), Some(full_at));
+        assert!(waits(libc::SYS_ppoll, [array[0], 2, 0, 0, 0, 0]).is_none());
+        let mut set = [0_u64; 16];
+        set[full_at as usize / 64] |= 1 << (full_at % 64);
+        let sets = [full_at as u64 + 1, 0, set.as_ptr() as u64, 0, 0, 0];
+        assert_eq!(waits(libc::SYS_pselect6, sets), Some(full_at));
+        assert!(waits(libc::SYS_pselect6, [sets[0], sets[2], 0, 0, 0, 0]).is_none());
+        let object = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
+        let object_call = [object.as_raw_fd() as u64, 0, 0, 0, 0, 0];
+        assert!(waits(libc::SYS_epoll_pwait, object_call).is_none());
+        let (room, once) = (EventFlags::OUT, EventFlags::OUT | EventFlags::ET);
+        for (pipe, flags) in [
+            (&full, room),
+            (&full, once),
+            (&empty, once),
+            (&full, EventFlags::ERR),
+        ] {
+            epoll::add(&object, pipe, EventData::new_u64(0), flags).unwrap();
+            let is_awaited = pipe.as_raw_fd() == full_at && flags.contains(room);
+            let expected = is_awaited.then_some(full_at);
+            assert_eq!(
+                waits(libc::SYS_epoll_pwait, object_call),
+                expected,
+                "{flags:?}"
+            );
+            epoll::delete(&object, pipe).unwrap();
+        }
+        assert!(waits(libc::SYS_write, [full_at as u64, 0, 0, 0, 0, 0]).is_none());
+    }
 
     #[test]
     fn a_thread_in_a_write_shows_its_arguments() {

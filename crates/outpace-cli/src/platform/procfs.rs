@@ -217,6 +217,14 @@ pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
         .unwrap_or_default()
 }
 
+/// So many bytes at `address` in the memory of a process, if all of them can be read.
+pub(crate) fn peek(process: i32, address: u64, length: u64) -> Option<Vec<u8>> {
+    let memory = fs::File::open(format!("/proc/{process}/mem")).ok()?;
+    let mut bytes = vec![0; length as usize];
+    memory.read_exact_at(&mut bytes, address).ok()?;
+    Some(bytes)
+}
+
 /// The open descriptors of a process.
 pub(crate) fn descriptors(process: i32) -> Vec<i32> {
     numbers_in(&format!("/proc/{process}/fd"))

@@ -54,7 +54,8 @@ pub(crate) struct Trace {
     /// call), else through ptrace, which stops the program at every system call (tens of microseconds
     /// each; setuid programs run without their privileges, and programs that trace others fail). There
     /// is no verdict where seeing a write takes about as long as the write, as under ptrace. Writes
-    /// through io_uring are not seen. Call stacks are sampled where perf is installed and allowed.
+    /// through io_uring are not seen, nor are waits for room in poll(2) and its like, after writes that
+    /// found none (EAGAIN): the default mode counts these. Call stacks are sampled where perf is installed and allowed.
     #[arg(long)]
     exact: bool,
 

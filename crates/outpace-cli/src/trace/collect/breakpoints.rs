@@ -131,7 +131,7 @@ impl Breakpoints {
         let all_show = self.exits.iter().all(|exit| exit.2 > 0);
         if let Some((number, arguments)) = inside
             && all_show
-            && let Some(shown) = memory::begun(self.thread, 0, number, &arguments)
+            && let Some(shown) = memory::begun(self.thread, number, &arguments)
             && let Some(last) = begun.last_mut()
         {
             match self.ring.next_record() {

@@ -210,7 +210,9 @@ fn exactly(
         let lost = counted(run.lost, "record") + " were lost: too little locked memory";
         run.notes.push(lost);
     }
-    run.unseen = ledger.unseen;
+    // Where it hardly slept, those waits were short.
+    let sleeps = run.asleep_ns.is_none_or(|ns| ns > run.wall_ns / 10);
+    run.unseen = (ledger.unseen).filter(|&way| sleeps || way != Unseen::Polled);
     let (entries, timeline) = ledger.into_entries();
     // Leaves at least the program's own processor time.
     let most_ns = run.wall_ns.saturating_sub(clock::children().user_ns);

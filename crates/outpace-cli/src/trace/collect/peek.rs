@@ -80,7 +80,7 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
         if signal == sys::AT_CALL {
             match sys::at_call(thread)? {
                 sys::AtCall::Entry { number, arguments } => {
-                    entered = memory::begun((process, thread), 0, number, &arguments)
+                    entered = memory::begun((process, thread), number, &arguments)
                         .filter(|call| !call.kind.is_sync());
                     // A call on the descriptor of the last write (lseek, fsync, fstat) counts as part of that write.
                     let is_of_write = |write: &Call| arguments[0] as i32 == write.descriptor;

@@ -1,5 +1,6 @@
 //! One process that is watched without privileges and without slowing it down. The kernel's own counters say how many calls
-//! and bytes; samples of `/proc/PID/task/TID/syscall` say which thread waits in which write; a short [exact look](peek) at a
+//! and bytes; samples of `/proc/PID/task/TID/syscall` say which thread waits in which write, or in poll(2) and its like until a
+//! stream has room for one; a short [exact look](peek) at a
 //! thread that writes much shows how it is buffered. Where a stop could do harm, the kernel notes the writes for a moment
 //! ([`Breakpoints`]), or many samples in a row find some of them.
 
@@ -381,16 +382,19 @@ impl Watched {
         let mut threads = self.threads.running();
         threads.retain(|_| !self.stat.is_stopped);
         let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running) || beside_others;
+        let mut one_polls = false;
         for (thread, doing) in threads {
             let Some((call, is_new)) = self.asleep_in(thread, doing) else {
                 self.asleep[1] += u64::from(matches!(doing, Doing::InCall { .. } | Doing::Asleep));
                 continue;
             };
             let (descriptor, is_sync) = (call.descriptor, call.kind.is_sync());
-            // Of several writers of a terminal one waits for its reader, and the others for that one.
+            // Of several writers of a terminal one waits for its reader, and the others for that one; of several threads that poll each
+            // may wait for the same room.
             let target = self.targets.get(&descriptor);
-            let is_second = target.is_some_and(|target| target.kind == Kind::Terminal)
-                && Doing::waits_for_writer(self.process, thread);
+            let is_second = (target.is_some_and(|target| target.kind == Kind::Terminal)
+                && Doing::waits_for_writer(self.process, thread))
+                || (doing.polls() && std::mem::replace(&mut one_polls, true));
             self.asleep[usize::from(is_second)] += 1;
             let is_synced = is_sync || target.is_some_and(|target| target.is_synced);
             let seen = self.seen.entry(descriptor).or_default();
@@ -415,30 +419,36 @@ impl Watched {
     /// The write in which a thread is asleep, or the call that waits for a device, and whether it was not in that one before. The size
     /// of each write is sampled once. Its end is not: programs sleep in some of their writes only, perhaps in those that end lines.
     fn asleep_in(&mut self, id: i32, doing: Doing) -> Option<(Call, bool)> {
-        let thread = self.threads.get_mut(id)?;
-        let before = thread.asleep.take();
-        let Doing::InCall {
-            number,
-            arguments,
-            returns_to,
-        } = doing
-        else {
-            return None;
-        };
+        let before = self.threads.get_mut(id)?.asleep.take();
+        let (number, arguments, returns_to) = doing.call_and_place()?;
+        let (number, arguments) = self.polled_for(doing).unwrap_or((number, arguments));
         let write = Call::begun((self.process, id), 0, number, &arguments);
         // As for `listen`.
         let mut write = write.filter(|_| !self.is_foreign)?;
-        if !write.kind.is_sync() {
+        if !write.kind.is_sync() && !doing.polls() {
             self.writes_at = Some(CallSite::Before(returns_to));
         }
+        let thread = self.threads.get_mut(id)?;
         thread.asleep = Some((arguments, thread.finished_writes()));
         let is_new = thread.asleep != before;
         write.descriptor = self.identify(write.descriptor);
-        if let (true, Some(size)) = (is_new, write.asked) {
+        if let (true, Some(size)) = (is_new && !doing.polls(), write.asked) {
             let seen = self.seen.entry(write.descriptor).or_default();
             seen.tally.sample(size, None);
         }
         Some((write, is_new))
+    }
+
+    /// The write to stdout or stderr for which a thread waits in another call until there is room.
+    fn polled_for(&self, doing: Doing) -> Option<(i64, [u64; 6])> {
+        let mut streams = self.targets.range(1..=2);
+        // Others always have room.
+        streams
+            .find(|stream| [Kind::Terminal, Kind::Pipe, Kind::Socket].contains(&stream.1.kind))?;
+        let identity = |descriptor| Target::identity_of(self.holder, descriptor);
+        let is_it = |descriptor| self.stream_at(identity(descriptor)).is_some();
+        let stream = doing.awaits_room(self.holder, is_it)?;
+        Some((libc::SYS_write, [stream as u64, 0, 0, 0, 0, 0]))
     }
 
     /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and the place where it writes is known,
@@ -528,8 +538,8 @@ impl Watched {
                 continue;
             }
             // Without a length in the arguments, the result gives the size.
-            let written = u64::try_from(write.result).ok();
-            if let Some(size) = write.asked.or(written.filter(|&written| written > 0)) {
+            let written = (write.result > 0).then_some(write.result as u64);
+            if let Some(size) = write.asked.or(written) {
                 seen.tally.sample(size, write.ends_line);
             }
             ends += usize::from(write.ends_line.is_some());

@@ -160,7 +160,8 @@ impl Verdict {
                 "seeing a write (--exact) takes about as long as the write, or longer. For times, run `outpace trace` without \
                  --exact",
             ),
-            Some(worst) if worst.hardly_writes() && run.mode == Mode::Sampled => verdict.give_up(
+            // Those that a slow reader had no room for were tried again.
+            Some(worst) if worst.hardly_writes() && run.mode == Mode::Sampled && verdict.limit != Limit::Reader => verdict.give_up(
                 "most of the sampled write calls failed; --exact counts failed and successful ones",
             ),
             Some(_) if !doubt.is_empty() => {

@@ -1,5 +1,7 @@
 //! The system calls that write to a descriptor: one table, which all mechanisms read.
 
+use crate::platform::doing;
+
 /// Where a call keeps the bytes it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payload {
@@ -73,10 +75,8 @@ pub(crate) fn is_work(number: i64) -> bool {
     match number {
         libc::SYS_read | libc::SYS_readv | libc::SYS_pread64 => false,
         libc::SYS_preadv | libc::SYS_preadv2 => false,
-        libc::SYS_futex | libc::SYS_ppoll | libc::SYS_epoll_pwait => false,
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_poll | libc::SYS_epoll_wait => false,
-        _ => number != libc::SYS_rt_sigprocmask && WriteCall::with_number(number).is_none(),
+        libc::SYS_futex | libc::SYS_rt_sigprocmask => false,
+        _ => !doing::POLLS.contains(&number) && WriteCall::with_number(number).is_none(),
     }
 }
 

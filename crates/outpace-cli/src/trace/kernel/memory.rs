@@ -1,45 +1,33 @@
 //! Reading the end of what a thread is writing, from its memory.
 
 use crate::platform::mappings::Mapping;
+use crate::platform::procfs::peek;
 use crate::trace::kernel::calls::{Call, Payload};
 use object::{Object, ObjectSymbol, ReadCache};
 use std::fs::File;
-use std::os::unix::fs::FileExt;
-
-/// Fills `bytes` with those at `address` in another process, if all of them can be read.
-fn peek(process: i32, address: u64, bytes: &mut [u8]) -> Option<()> {
-    let memory = File::open(format!("/proc/{process}/mem")).ok()?;
-    memory.read_exact_at(bytes, address).ok()
-}
 
 /// A call that a thread is about to make, with the size and the last byte of its text from the thread's memory.
-pub(crate) fn begun(
-    thread: (i32, i32),
-    began_ns: u64,
-    number: i64,
-    arguments: &[u64; 6],
-) -> Option<Call> {
-    let mut call = Call::begun(thread, began_ns, number, arguments)?;
+pub(crate) fn begun(thread: (i32, i32), number: i64, arguments: &[u64; 6]) -> Option<Call> {
+    let mut call = Call::begun(thread, 0, number, arguments)?;
     let process = call.process;
     let [_, at, length, ..] = *arguments;
     let last = match call.kind.payload {
         Payload::Buffer => Some((at, length)),
         Payload::Vector if length <= LONGEST_VECTOR => {
-            let mut bytes = vec![0; 16 * length as usize];
-            let shown = peek(process, at, &mut bytes);
+            let shown = peek(process, at, 16 * length);
+            let bytes = shown.as_deref().unwrap_or_default();
             let words = bytes.as_chunks().0.iter().copied();
             let words: Vec<u64> = words.map(u64::from_ne_bytes).collect();
             let entries = words.chunks_exact(2).map(|entry| (entry[0], entry[1]));
             let lengths = entries.clone().map(|entry| entry.1);
-            call.asked = shown.map(|()| lengths.fold(0, u64::saturating_add));
+            call.asked = shown.as_ref().map(|_| lengths.fold(0, u64::saturating_add));
             entries.rev().find(|entry| entry.1 > 0)
         }
         _ => None,
     };
     if let Some((at, length)) = last.filter(|last| last.1 > 0) {
-        let mut byte = [0];
-        let shown = peek(process, at.checked_add(length - 1)?, &mut byte);
-        call.ends_line = shown.map(|()| byte == *b"\n");
+        let shown = peek(process, at.checked_add(length - 1)?, 1);
+        call.ends_line = shown.map(|byte| byte == b"\n");
     }
     Some(call)
 }
@@ -71,7 +59,7 @@ mod tests {
     use super::*;
 
     fn shown(number: libc::c_long, arguments: [u64; 6]) -> (Option<u64>, Option<bool>) {
-        let call = begun((std::process::id() as i32, 0), 0, number, &arguments).unwrap();
+        let call = begun((std::process::id() as i32, 0), number, &arguments).unwrap();
         (call.asked, call.ends_line)
     }
 

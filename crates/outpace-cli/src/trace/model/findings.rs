@@ -212,6 +212,8 @@ pub(crate) enum Unseen {
     Sent,
     /// By calls of another kind of processor, in the exact modes.
     Foreign,
+    /// After a wait for room outside of the write calls, in the exact modes.
+    Polled,
 }
 
 impl Unseen {
@@ -220,6 +222,7 @@ impl Unseen {
         match self {
             Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
             Self::Sent => "what it sent to its socket could not be seen; --exact counts it",
+            Self::Polled => "its waits for room after EAGAIN are seen without --exact only",
             Self::Foreign => "the calls of a 32-bit program are seen without --exact only",
         }
     }

@@ -208,6 +208,9 @@ impl Ledger {
     pub(crate) fn add(&mut self, call: &Call) {
         let target = self.target(call.process, call.descriptor);
         let descriptor = self.stream_of(call.process, call.descriptor, &target);
+        if call.result == -i64::from(libc::EAGAIN) && descriptor <= 2 {
+            self.unseen.get_or_insert(Unseen::Polled);
+        }
         let process = &self.processes[&call.process];
         let key = (Rc::clone(&process.program), descriptor, target.identity);
         if call.kind.is_sync() {

@@ -197,7 +197,7 @@ impl<'a> Tracer<'a> {
             let of = (process, thread);
             match at {
                 sys::AtCall::Entry { number, arguments } => {
-                    let mut write = memory::begun(of, 0, number, &arguments);
+                    let mut write = memory::begun(of, number, &arguments);
                     if let Some(write) = &mut write {
                         write.began_ns = clock::now_ns();
                     }
