@@ -33,8 +33,9 @@ const LONGEST: Duration = Duration::from_millis(8);
 #[derive(Default)]
 pub(super) struct Look {
     pub(super) writes: Vec<Call>,
-    /// Calls between these that do something else.
-    pub(super) others: u64,
+    /// Calls between these that do something else: those that do work, and slight ones; and writes for which the same file was opened
+    /// once more.
+    pub(super) others: [u64; 3],
     pub(super) took_ns: u64,
     pub(super) stops_ns: u64,
 }
@@ -70,7 +71,8 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
     let until_ns = clock::now_ns() + LONGEST.as_nanos() as u64;
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
     sys::interrupt(thread)?;
-    let (mut look, mut entered, mut between) = (Look::default(), None, 0);
+    let (mut look, mut entered, mut between) = (Look::default(), None, [0; 3]);
+    let (mut opens, mut opened, mut last) = (false, None, None);
     // The time from the first stop to the last. Before and after, the thread runs undisturbed, however long this one waits for a
     // processor.
     let mut held = None;
@@ -85,12 +87,21 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
                     // A call on the descriptor of the last write (lseek, fsync, fstat) counts as part of that write.
                     let is_of_write = |write: &Call| arguments[0] as i32 == write.descriptor;
                     let before = look.writes.last().filter(|write| !is_of_write(write));
-                    between += u64::from(before.is_some() && calls::is_work(number));
+                    if let Some(kind) = before.and_then(|_| calls::other(number)) {
+                        between[kind] += 1;
+                    }
+                    opens = number == libc::SYS_openat;
                 }
                 sys::AtCall::Exit { result } => {
-                    if let Some(call) = entered.take() {
+                    let place = |descriptor| Target::identity_of(process, descriptor);
+                    if opens {
+                        opened = place(result as i32);
+                    } else if let Some(call) = entered.take() {
+                        let is_last = opened.is_some() && opened == last;
+                        between[2] += u64::from(is_last && opened == place(call.descriptor));
+                        last = opened.take();
                         look.writes.push(call.returned(0, result));
-                        look.others += std::mem::take(&mut between);
+                        look.others = between;
                     }
                 }
                 sys::AtCall::No => {}
@@ -172,6 +183,38 @@ mod tests {
         }
         shell.kill().unwrap();
         shell.wait().unwrap();
+    }
+
+    #[test]
+    fn a_file_that_is_opened_for_each_write_is_known_from_one_that_stays_open() {
+        for (redirect, reopened) in [(" >/dev/null", ENOUGH as u64 - 1), ("", 0)] {
+            let mut shell = Command::new("sh")
+                .args([
+                    "-c",
+                    &format!("while :; do echo 12345{redirect}; : 3</proc/self/stat; done"),
+                ])
+                .stdout(tempfile::tempfile().unwrap())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let process = shell.id() as i32;
+            // Until it has become the shell and writes, if that is permitted.
+            let deadline = std::time::Instant::now() + Duration::from_secs(60);
+            while std::time::Instant::now() < deadline {
+                match at(process, process) {
+                    Ok(look) if look.writes.len() == ENOUGH => {
+                        // Before the first one nothing is known.
+                        assert!(look.others[2].abs_diff(reopened) <= 1, "{:?}", look.others);
+                        assert!(look.others[0] > 0, "{:?}", look.others);
+                        break;
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
+                    _ => {}
+                }
+            }
+            shell.kill().unwrap();
+            shell.wait().unwrap();
+        }
     }
 
     #[test]

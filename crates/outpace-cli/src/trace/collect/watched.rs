@@ -6,7 +6,7 @@
 
 use super::breakpoints::{Breakpoints, CallSite};
 use super::peek;
-use super::threads::{Thread, Threads};
+use super::threads::{Reading, Thread, Threads};
 use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
@@ -88,13 +88,13 @@ pub(crate) struct Watched {
     pub(super) last_moments: IoCounters,
     /// Its processor time to the microsecond, known when it is reaped.
     pub(super) reaped: Option<Processor>,
-    /// Its writes, and the processor time that had taken, when it was first seen to have written.
-    pub(crate) start: (u64, Processor),
+    /// Its reads and writes, and the processor time that they had taken, when it was first seen to have written.
+    pub(crate) start: Reading,
     /// The count of exact looks, and of its writes at the last one.
     peeks: u32,
     peeked_at: u64,
-    /// Other calls that do work between writes, and between how many of these.
-    others: (u64, u64),
+    /// Other calls between writes, as of a look, and between how many of these.
+    others: ([u64; 3], u64),
     /// Its writes were listened to, at one place; and one of its streams was seen to lead to several places.
     is_listened_to: bool,
     /// While it was, it also wrote elsewhere, or may have.
@@ -179,12 +179,12 @@ impl Watched {
         {
             self.language = Language::of(process, executable);
         }
-        let writers = self.threads.writers().processor;
-        if self.start.0 == 0 {
-            self.start = (self.own().write_calls, writers);
+        let writers = self.threads.writers();
+        if self.start.io.write_calls == 0 {
+            self.start = writers;
         }
-        let written = writers.since(self.start.1);
-        if self.start.0 > 0 {
+        if self.start.io.write_calls > 0 {
+            let written = writers.processor.since(self.start.processor);
             self.threads.sample_after(written);
         }
         if self.stat.has_ended {
@@ -287,9 +287,10 @@ impl Watched {
         self.is_listened_to && self.others.1 == 0
     }
 
-    /// Other calls that do work, for each write.
-    pub(crate) fn other_calls(&self) -> f64 {
-        self.others.0 as f64 / self.others.1.max(1) as f64
+    /// Other calls for each write, as of a look.
+    pub(crate) fn other_calls(&self) -> [f64; 3] {
+        let (calls, writes) = self.others;
+        calls.map(|calls| calls as f64 / writes.max(1) as f64)
     }
 
     /// Stdout or stderr, if it has this destination: then another descriptor with it is another name of that stream (Node.js opens
@@ -366,7 +367,7 @@ impl Watched {
             self.peeked_at = self.own().write_calls;
         }
         // Between the first and the last of them.
-        self.others.0 += look.others;
+        self.others.0 = std::array::from_fn(|kind| self.others.0[kind] + look.others[kind]);
         self.others.1 += (look.writes.len() as u64).saturating_sub(1);
         self.take(look.writes);
         Ok(())

@@ -90,6 +90,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.overlapped_ns += other.overlapped_ns;
     stream.syncing_ns += other.syncing_ns;
     stream.reading_ns += other.reading_ns;
+    stream.is_reopened |= other.is_reopened;
     stream.tally.merge(&other.tally);
 }
 
@@ -125,7 +126,6 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         calls: io.write_calls,
         bytes: io.bytes_written,
         waiting_ns,
-        reading_ns: estimate::reading_ns(process),
         ..of_program.clone()
     };
     let mut others = Vec::new();
@@ -154,7 +154,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     }
     stream.waiting_ns = stream.waiting_ns.saturating_sub(stream.syncing_ns);
     stream.buffering = sampled_buffering(&stream);
-    (stream.in_kernel_ns, stream.own_ns) = estimate::times(process, &stream.target);
+    estimate::times(process, &mut stream);
     if descriptors == Descriptors::Any {
         // The likely one, which it may not have written to.
         stream.target = Target::default();

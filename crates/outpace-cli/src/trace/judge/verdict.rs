@@ -229,8 +229,9 @@ impl Verdict {
         } else if worst.could_be_larger() {
             ", and larger writes would hardly save any of it".to_owned()
         } else if worst.is_unplaced() {
+            let opens = ["", " (it opens a file for each)"][usize::from(worst.is_reopened)];
             return self.give_up(format!(
-                "{took}, but where its writes went could not be seen; --exact shows it"
+                "{took}, but where its writes went could not be seen{opens}; --exact shows it"
             ));
         } else {
             let awaited = worst.slept_in.kind.awaited();
@@ -325,7 +326,7 @@ impl Verdict {
             let mut known = match worst.descriptors {
                 // The known remedies are for streams, and for writes alone.
                 Descriptors::Any | Descriptors::One(..=0 | 3..) => None,
-                _ if kind == Kind::Unknown || worst.is_synced() => None,
+                _ if kind == Kind::Unknown || worst.is_synced() || worst.is_reopened => None,
                 Descriptors::One(2) => worst.language.remedy_for_stderr(),
                 _ => worst.language.remedy_for_calls(worst.buffering, kind),
             };
@@ -338,6 +339,7 @@ impl Verdict {
                 && (kind == Kind::Terminal || (kind == Kind::Pipe && language == "C"));
             let more = match worst.descriptors {
                 _ if worst.is_synced() => ", and fsync once for many (with O_SYNC each write does)",
+                _ if worst.is_reopened => ", and open its file once for many",
                 Descriptors::One(3..) => {
                     ": a larger buffer for that file, and no line buffering, autoflush or flush a line"
                 }
@@ -433,6 +435,7 @@ mod tests {
             overlapped_ns: 0,
             syncing_ns: 0,
             reading_ns: 0.0,
+            is_reopened: false,
         }
     }
 
@@ -922,6 +925,28 @@ mod tests {
             large.remedies[0].contains("fsync it more rarely"),
             "{large:?}"
         );
+    }
+
+    #[test]
+    fn a_file_that_is_opened_for_each_write_is_to_be_opened_once() {
+        for descriptors in [Descriptors::One(1), Descriptors::One(4), Descriptors::Any] {
+            let reopened = Stream {
+                descriptors,
+                buffering: [Buffering::Line, Buffering::Unknown]
+                    [usize::from(descriptors == Descriptors::Any)],
+                is_reopened: true,
+                ..stream(20_000, 60 * MS, 0)
+            };
+            let verdict = verdict(SAMPLED, 100 * MS, vec![reopened]);
+            let text = verdict.sentences.join(" ") + &verdict.remedies.join(" ");
+            let says = [
+                "and open its file once for many",
+                "(it opens a file for each)",
+            ];
+            let is_said = says.map(|says| text.contains(says));
+            let is_any = descriptors == Descriptors::Any;
+            assert_eq!(is_said, [!is_any, is_any], "{text}");
+        }
     }
 
     #[test]

@@ -78,6 +78,8 @@ pub(crate) struct Stream {
     pub(crate) syncing_ns: u64,
     /// Time in reads that become fewer with the writes.
     pub(crate) reading_ns: f64,
+    /// Most of its writes are to a file that is opened once more for each.
+    pub(crate) is_reopened: bool,
 }
 
 impl Stream {
