@@ -16,12 +16,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, SystemTime};
 
 /// A write call, or several.
-struct WriteMarker {
+struct WriteMarker<'a> {
     name: StringHandle,
     category: CategoryHandle,
-    bytes: u64,
-    calls: u64,
-    in_calls_ns: u64,
+    span: &'a CallSpan,
 }
 
 type Field = StaticSchemaMarkerField;
@@ -35,7 +33,7 @@ const fn field(key: &'static str, label: &'static str, format: MarkerFieldFormat
     }
 }
 
-impl StaticSchemaMarker for WriteMarker {
+impl StaticSchemaMarker for WriteMarker<'_> {
     const UNIQUE_MARKER_TYPE_NAME: &'static str = "Write";
     const LOCATIONS: MarkerLocations = MarkerLocations::MARKER_CHART
         .union(MarkerLocations::MARKER_TABLE)
@@ -62,10 +60,10 @@ impl StaticSchemaMarker for WriteMarker {
 
     fn number_field_value(&self, field: u32) -> f64 {
         match field {
-            0 => self.bytes as f64,
-            1 => self.calls as f64,
+            0 => self.span.bytes.unwrap_or(0) as f64,
+            1 => self.span.calls as f64,
             // Durations are in milliseconds.
-            _ => self.in_calls_ns as f64 / 1e6,
+            _ => self.span.in_calls_ns as f64 / 1e6,
         }
     }
 }
@@ -201,9 +199,7 @@ impl Builder {
             let marker = WriteMarker {
                 name: self.profile.intern_string(span.call),
                 category: self.output,
-                bytes: span.bytes.unwrap_or(0),
-                calls: span.calls,
-                in_calls_ns: span.in_calls_ns,
+                span,
             };
             let timing = MarkerTiming::Interval(self.at(span.began_ns), self.at(span.ended_ns));
             self.profile.add_marker(handle, timing, marker);
