@@ -58,8 +58,9 @@ use crate::sys;
 ///
 /// # How it works, and its limits
 ///
-/// Raw mode is the program's business. Where the terminal echoes keys, a key is printed into the live region, and each Enter leaves a row of it
-/// in the transcript: a program that does not read keys turns `ECHO` off for the time.
+/// Raw mode is the program's business. Where the terminal echoes keys, a key is printed into the live region or into the line that is streamed,
+/// where it stays in tmux, and each Enter leaves a row of them in the transcript and moves the live region, of which only what changes is drawn
+/// again: a program that does not read keys turns `ECHO` off for the time.
 ///
 /// The terminal's cursor stays hidden below the last finished line, since terminals carry it along when they reflow; a cursor in
 /// the live region is a cell in reverse ([`Live::set_cursor_position`]). Other output would move it, is cut at the right edge while a
