@@ -1541,6 +1541,35 @@ fn of_two_streams_that_were_not_told_apart_both_places_are_named() {
     assert!(!remedies.contains("setvbuf(stdout"), "{found:#}");
 }
 
+#[test]
+fn writes_to_one_stream_after_another_are_not_credited_to_one() {
+    let text_of_it = "#include <unistd.h>\nint main(void) {\n\
+        for (int stream = 2; stream > 0; stream--)\n\
+        for (int n = 0; n < 200000; n++) if (write(stream, \"a line\\n\", 7) != 7) return 1; }\n";
+    let Some(program) = compiled("one-after-another", &[], text_of_it) else {
+        return;
+    };
+    let [out, err] = ["out", "err"].map(|name| scratch(&format!("one-after-another.{name}")));
+    let (out, err) = (out.display(), err.display());
+    for places in [
+        format!("2>{err}"),
+        format!(">{out} 2>{err}"),
+        ">/dev/null".to_owned(),
+        "2>/dev/null".to_owned(),
+        "2> >(cat >&2)".to_owned(),
+    ] {
+        let script = format!("exec {program} {places}");
+        let found = findings(&["bash", "-c", &script], "one-after-another.json");
+        for stream in found["streams"].as_array().unwrap() {
+            let calls = stream["calls"].as_f64().unwrap();
+            let is_certain = ["stdout", "stderr"].contains(&stream["name"].as_str().unwrap());
+            let is_its = program.ends_with(stream["program"].as_str().unwrap());
+            let is_right = (calls / 200_000.0 - 1.0).abs() < 0.2;
+            assert!(!is_its || !is_certain || is_right, "{places}: {found:#}");
+        }
+    }
+}
+
 /// `setvbuf` changes nothing where the program calls `write`.
 #[test]
 fn c_that_may_write_by_itself_is_told_both_ways() {

@@ -1,5 +1,5 @@
-//! A short exact look at one thread that writes much: two dozen of its writes, by ptrace(2), with their sizes and
-//! last bytes. It takes a millisecond or two.
+//! A short exact look at one thread that writes much: two dozen of its writes, or two, by ptrace(2), with their sizes and
+//! last bytes. The longer one takes a millisecond or two.
 //!
 //! Stopping a thread in a write that waits for room cuts the write in two, and there are programs that take that for
 //! an error. So only a thread that runs and writes little at a time is stopped, and only where all that its process could
@@ -16,18 +16,18 @@ use crate::trace::kernel::calls::{self, Call};
 use crate::trace::kernel::{memory, sys};
 use crate::trace::model::target::{Kind, Target};
 use std::io;
-use std::time::Duration;
 
-/// Writes that show how a stream is buffered.
+/// Writes that show how a stream is buffered, and which stream it is.
 const ENOUGH: usize = 24;
-/// The fewest writes of a process before a look, and the most looks at it.
+const FEW: usize = 2;
+/// The fewest writes of a process before a look, and the most long looks at it.
 pub(super) const FROM: u64 = 16;
-pub(super) const MOST: u32 = 4;
+pub(super) const MOST_LONG: u32 = 4;
 /// The largest mean size of writes at which a thread is stopped: a stop could cut a larger write in two. musl's blocks (1024 bytes and the
 /// message that did not fit) are smaller.
 pub(super) const LARGEST: u64 = 1152;
-/// The look is over after this long.
-const LONGEST: Duration = Duration::from_millis(8);
+/// A long look is over after this time, and a short one after a quarter of it.
+const LONGEST_NS: u64 = 8_000_000;
 
 /// Some writes of a thread, and the time the look took from it: without waits for a processor, and on a processor.
 #[derive(Default)]
@@ -42,14 +42,14 @@ pub(super) struct Look {
 
 /// Sees some of a thread's next writes. An error says that this is not permitted, or not possible now: a thread that sleeps in a call
 /// is not stopped, because some calls do not resume unchanged.
-pub(super) fn at(process: i32, thread: i32) -> io::Result<Look> {
+pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
     if !takes_writes_whole(process) {
         return Err(io::ErrorKind::Unsupported.into());
     }
     if Doing::of(process, thread) != Doing::Running {
         return Err(io::ErrorKind::WouldBlock.into());
     }
-    let look = std::thread::spawn(move || look(process, thread));
+    let look = std::thread::spawn(move || look(process, thread, is_short));
     look.join()
         .unwrap_or_else(|_| Err(io::Error::other("the look failed")))
 }
@@ -67,8 +67,9 @@ fn takes_writes_whole(process: i32) -> bool {
         && others.into_iter().all(is_whole)
 }
 
-fn look(process: i32, thread: i32) -> io::Result<Look> {
-    let until_ns = clock::now_ns() + LONGEST.as_nanos() as u64;
+fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
+    let (enough, part) = [(ENOUGH, 1), (FEW, 4)][usize::from(is_short)];
+    let until_ns = clock::now_ns() + LONGEST_NS / part;
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
     sys::interrupt(thread)?;
     let (mut look, mut entered, mut between) = (Look::default(), None, [0; 3]);
@@ -112,7 +113,7 @@ fn look(process: i32, thread: i32) -> io::Result<Look> {
             sys::resume(thread, libc::PTRACE_LISTEN, 0)?;
             break;
         }
-        if look.writes.len() == ENOUGH {
+        if look.writes.len() == enough {
             break;
         }
         let passed_on = signal * i32::from(signal != sys::AT_CALL && event == 0);
@@ -154,7 +155,7 @@ mod tests {
         let process = shell.id() as i32;
         // Until it has become the shell and writes.
         let seen = loop {
-            match at(process, process) {
+            match at(process, process, false) {
                 Ok(look) if look.writes.len() == ENOUGH => break Some(look),
                 Ok(_) => {}
                 // Before that it has what this test has open.
@@ -199,9 +200,9 @@ mod tests {
                 .unwrap();
             let process = shell.id() as i32;
             // Until it has become the shell and writes, if that is permitted.
-            let deadline = std::time::Instant::now() + Duration::from_secs(60);
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
             while std::time::Instant::now() < deadline {
-                match at(process, process) {
+                match at(process, process, false) {
                     Ok(look) if look.writes.len() == ENOUGH => {
                         // Before the first one nothing is known.
                         assert!(look.others[2].abs_diff(reopened) <= 1, "{:?}", look.others);
@@ -222,7 +223,7 @@ mod tests {
         let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
         let process = sleeper.id() as i32;
         // Until it sleeps.
-        while let Ok(look) = at(process, process) {
+        while let Ok(look) = at(process, process, false) {
             assert!(look.writes.is_empty(), "{:?}", look.writes);
         }
         assert!(sleeper.try_wait().unwrap().is_none());

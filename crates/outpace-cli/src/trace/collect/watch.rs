@@ -163,18 +163,10 @@ impl Watcher {
     /// Looks exactly at a thread that writes much, of each process whose samples do not show how it is buffered.
     fn peek(&mut self, since_ns: u64) {
         let may_listen = self.listens < MOST_LISTENS + since_ns / LISTEN_EVERY_NS;
-        let mut not_to_stop = Vec::new();
-        for watched in self.alive.values_mut() {
-            let Some(thread) = watched.worth_a_peek() else {
-                continue;
-            };
-            match watched.peek(thread) {
-                Ok(()) => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // A stop could do harm, or is not permitted.
-                Err(_) => not_to_stop.extend(may_listen.then_some((watched, thread))),
-            }
-        }
+        let not_to_stop = Vec::from_iter(self.alive.values_mut().filter_map(|watched| {
+            let thread = watched.peek().filter(|_| may_listen)?;
+            Some((watched, thread))
+        }));
         let count = not_to_stop.len() as u64;
         self.listens += count.min(1);
         for (watched, thread) in not_to_stop {

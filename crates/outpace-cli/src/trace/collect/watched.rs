@@ -22,9 +22,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// An exact look at a process that has shown this many writes is taken again when it has made this many times as many.
+/// Once an exact look at a process has shown this many writes, short ones follow, which show where it writes, each when its writes have
+/// become more by one part in so many. Listening is repeated when they are so many times as many.
 const FEWEST_PEEKED: usize = 16;
-const PEEK_AGAIN: u64 = 50;
+const PEEK_AGAIN: u64 = 8;
+const LISTEN_AGAIN: u64 = 50;
+/// So many of a process's calls may go on between looks: they go where those go that are seen.
+pub(crate) fn unseen(calls: u64) -> u64 {
+    10_000.max(calls / 4)
+}
+
 /// A process that must not be stopped is listened to for this much processor time.
 const LISTEN_NS: u64 = 2_000_000;
 /// On a busy machine that takes longer, but no longer than this.
@@ -46,8 +53,9 @@ pub(crate) struct SampledWrites {
     pub(crate) syncing_ns: u64,
     pub(crate) overlapped_ns: u64,
     pub(crate) looks: u64,
-    /// Writes of exact looks.
+    /// Writes of exact looks, and the calls of the process for which these stand.
     pub(crate) peeked: u64,
+    pub(crate) credited: f64,
     pub(crate) tally: CallTally,
 }
 
@@ -90,13 +98,15 @@ pub(crate) struct Watched {
     pub(super) reaped: Option<Processor>,
     /// Its reads and writes, and the processor time that they had taken, when it was first seen to have written.
     pub(crate) start: Reading,
-    /// The count of exact looks, and of its writes at the last one.
+    /// The count of exact looks, and of its writes at the last long one, at the last one of any length, and at the last try.
     peeks: u32,
     peeked_at: u64,
+    looked_at: u64,
+    tried_at: u64,
     /// Other calls between writes, as of a look, and between how many of these.
     others: ([u64; 3], u64),
     /// Its writes were listened to, at one place; and one of its streams was seen to lead to several places.
-    is_listened_to: bool,
+    pub(crate) is_listened_to: bool,
     /// While it was, it also wrote elsewhere, or may have.
     pub(crate) is_half_heard: bool,
     pub(crate) is_redirected: bool,
@@ -296,11 +306,8 @@ impl Watched {
     /// Stdout or stderr, if it has this destination: then another descriptor with it is another name of that stream (Node.js opens
     /// its terminal once more).
     fn stream_at(&self, identity: Option<(u64, u64)>) -> Option<i32> {
-        let leads_there = |stream: &i32| {
-            let target = self.targets.get(stream);
-            target.is_some_and(|target| identity == Some(target.identity))
-        };
-        (1..=2).find(leads_there)
+        let of = |stream: &i32| self.targets.get(stream).map(|target| target.identity);
+        identity.and_then(|_| (1..=2).find(|stream| of(stream) == identity))
     }
 
     /// Whether it runs the same program still. A process that has ended has no executable file, but a name until its parent
@@ -311,8 +318,8 @@ impl Watched {
             return false;
         };
         let is_same = match executable {
-            Some(executable) => self.executable.as_ref() == Some(&executable),
             None => *self.name == *name,
+            is => self.executable == is,
         };
         if is_same {
             self.name = name.into();
@@ -326,51 +333,50 @@ impl Watched {
         if descriptor <= 2 {
             return descriptor;
         }
-        if !self.targets.contains_key(&descriptor) {
-            let mut target = Target::of(self.holder, descriptor);
+        if !self.targets.contains_key(&descriptor)
+            && let Some(mut target) = Target::of(self.holder, descriptor)
+        {
             let all = procfs::descriptors(self.holder);
-            if let Some(target) = &mut target
-                && procfs::is_read_by_itself(self.holder, descriptor, &all)
-            {
+            if procfs::is_read_by_itself(self.holder, descriptor, &all) {
                 target.kind = Kind::Other;
             }
-            self.targets
-                .extend(target.map(|target| (descriptor, target)));
+            self.targets.insert(descriptor, target);
         }
         let identity = self.targets.get(&descriptor).map(|target| target.identity);
         self.stream_at(identity).unwrap_or(descriptor)
     }
 
-    /// The thread whose writes should be looked at exactly: it has made many since the last time, and their sums do not show how they
-    /// are buffered.
-    pub(super) fn worth_a_peek(&self) -> Option<i32> {
+    /// Takes an exact look at the thread that writes most, if the process has made many writes since the last time, and their sums do not
+    /// show how they are buffered. Gives the thread where a stop could do harm, or is not permitted.
+    pub(super) fn peek(&mut self) -> Option<i32> {
         let own = self.own();
-        let is_due = self.peeks < peek::MOST
-            && own.write_calls >= peek::FROM.max(self.peeked_at * PEEK_AGAIN)
-            && (self.mean_size() <= peek::LARGEST
+        let more = self.tried_at + self.tried_at / PEEK_AGAIN + 1;
+        let again = [more, self.peeked_at * LISTEN_AGAIN][usize::from(self.is_listened_to)];
+        let is_small = own.bytes_written <= own.write_calls * peek::LARGEST;
+        let is_due = own.write_calls >= peek::FROM.max(again)
+            && (is_small
                 || (own.write_calls >= FEWEST_LARGE
                     && Buffering::of_sums(own.write_calls, own.bytes_written).is_none()));
-        is_due.then(|| self.threads.busiest())?
-    }
-
-    /// Takes an exact look at a thread.
-    pub(super) fn peek(&mut self, thread: i32) -> io::Result<()> {
-        if self.mean_size() > peek::LARGEST {
-            return Err(io::ErrorKind::Unsupported.into());
+        let thread = self.threads.busiest().filter(|_| is_due)?;
+        if !is_small {
+            return Some(thread);
         }
-        let look = peek::at(self.process, thread)?;
-        self.stops_ns += look.stops_ns;
-        self.peeking_ns += look.took_ns;
-        self.peeks += 1;
-        // With fewer, the thread had no processor, or has just stopped writing: it is worth another try.
-        if look.writes.len() >= FEWEST_PEEKED {
-            self.peeked_at = self.own().write_calls;
+        self.tried_at = own.write_calls;
+        // With few writes, the thread had no processor, or has just stopped writing: it is worth another try.
+        let is_short = self.peeked_at > 0 || self.peeks >= peek::MOST_LONG;
+        match peek::at(self.process, thread, is_short) {
+            Ok(look) => {
+                self.stops_ns += look.stops_ns;
+                self.peeking_ns += look.took_ns;
+                self.peeks += 1;
+                // Between the first and the last of them.
+                self.others.0 = std::array::from_fn(|kind| self.others.0[kind] + look.others[kind]);
+                self.others.1 += (look.writes.len() as u64).saturating_sub(1);
+                self.take(look.writes);
+                None
+            }
+            Err(error) => (error.kind() != io::ErrorKind::WouldBlock).then_some(thread),
         }
-        // Between the first and the last of them.
-        self.others.0 = std::array::from_fn(|kind| self.others.0[kind] + look.others[kind]);
-        self.others.1 += (look.writes.len() as u64).saturating_sub(1);
-        self.take(look.writes);
-        Ok(())
     }
 
     /// Samples every thread, for the time since the last sample. `beside_others`: other processes may go on while it waits.
@@ -467,7 +473,7 @@ impl Watched {
             self.writes_at = memory::function_write(self.process).map(CallSite::Function);
         }
         let (began_ns, spent_ns) = (clock::now_ns(), clock::thread_ns());
-        let (mut breakpoints, mut ends, mut heard, mut heard_ns) = (None, 0, 0, began_ns);
+        let (mut breakpoints, mut all, mut heard, mut heard_ns) = (None, Vec::new(), 0, began_ns);
         let mut finished_before = 0;
         while heard < ENOUGH_HEARD
             && clock::now_ns() - began_ns < LONGEST_LISTEN_NS / part
@@ -491,7 +497,7 @@ impl Watched {
                 // Those that the first count may have are not counted, and the last count comes after all: a gap makes the heard ones
                 // fewer, never more.
                 heard += writes.len() * usize::from(!is_first);
-                ends += self.take(writes);
+                all.extend(writes);
                 continue;
             }
             let asked = self.threads.get_mut(thread);
@@ -514,10 +520,7 @@ impl Watched {
             self.is_half_heard = finished > heard + heard / 4 + UNHEARD;
         }
         let is_slowed = breakpoints.is_some_and(|breakpoints| breakpoints.is_ok());
-        if ends >= FEWEST_PEEKED {
-            self.peeks += 1;
-            self.peeked_at = self.own().write_calls;
-        }
+        self.take(all);
         let thread = self.threads.get_mut(thread).filter(|_| is_slowed);
         self.peeking_ns += thread.map_or(0, |thread| thread.slow_since(before));
     }
@@ -527,30 +530,32 @@ impl Watched {
         thread.map_or(0, |thread| thread.finished_writes())
     }
 
-    /// Takes successive writes of a thread into account, and says of how many the end is known.
-    fn take(&mut self, writes: Vec<Call>) -> usize {
+    /// Takes successive writes of a thread into account.
+    fn take(&mut self, writes: Vec<Call>) {
+        if writes.is_empty() {
+            return;
+        }
+        let calls = self.own().write_calls;
+        let since = calls.saturating_sub(std::mem::replace(&mut self.looked_at, calls));
+        let each = since.min(unseen(calls)) as f64 / writes.len() as f64;
         let mut ends = 0;
         for write in writes {
             let descriptor = self.identify(write.descriptor);
             let seen = self.seen.entry(descriptor).or_default();
             seen.peeked += 1;
-            if write.result < 0 {
-                seen.tally.errors += 1;
-                continue;
-            }
-            // Without a length in the arguments, the result gives the size.
-            let written = (write.result > 0).then_some(write.result as u64);
-            if let Some(size) = write.asked.or(written) {
-                seen.tally.sample(size, write.ends_line);
-            }
+            seen.credited += each;
             ends += usize::from(write.ends_line.is_some());
+            // Without a length in the arguments, the result gives the size.
+            let size = write.asked.unwrap_or(write.result.unsigned_abs());
+            match write.result {
+                ..0 => seen.tally.errors += 1,
+                0 if write.asked.is_none() => {}
+                _ => seen.tally.sample(size, write.ends_line),
+            }
         }
-        ends
-    }
-
-    fn mean_size(&self) -> u64 {
-        let own = self.own();
-        own.bytes_written / own.write_calls.max(1)
+        if ends >= FEWEST_PEEKED {
+            self.peeked_at = calls;
+        }
     }
 
     /// The counters, as they are now.

@@ -2,7 +2,7 @@
 
 use super::estimate::{self, Cost};
 use crate::trace::collect::exact::LedgerEntry;
-use crate::trace::collect::watched::{SampledWrites, Watched};
+use crate::trace::collect::watched::{SampledWrites, Watched, unseen};
 use crate::trace::model::findings::{Descriptors, Elsewhere, Recording, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
@@ -109,10 +109,6 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         (Descriptors::Either, Some(out), Some(err)) => out.or(err),
         _ => slept_in.clone(),
     };
-    // Whether the samples of a descriptor stand for the counted calls.
-    let is_main = |descriptor: i32| {
-        main == Some(descriptor) || (descriptors == Descriptors::Both && descriptor == 2)
-    };
     let of_program = Stream {
         program: Rc::clone(&process.program),
         language: process.language,
@@ -130,7 +126,8 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     };
     let mut others = Vec::new();
     for (&descriptor, seen) in &process.seen {
-        if is_main(descriptor) {
+        if main == Some(descriptor) || (descriptors == Descriptors::Both && descriptor == 2) {
+            // Its samples stand for the counted calls.
             stream.tally.merge(&seen.tally);
             stream.syncing_ns += part(seen.syncing_ns);
             stream.overlapped_ns += part(seen.overlapped_ns);
@@ -174,8 +171,11 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let both = target(1).zip(target(2));
     let same = both.is_some_and(|(out, err)| out.identity == err.identity);
     let seen = || process.seen.iter();
-    let is_peeked = seen().map(|(_, seen)| seen.peeked).sum::<u64>() >= FEWEST;
-    let weight = |seen: &SampledWrites| if is_peeked { seen.peeked } else { seen.looks };
+    let calls = process.own().write_calls;
+    let credited = seen().map(|(_, seen)| seen.credited).sum::<f64>() as u64;
+    let is_shown = process.is_listened_to || calls <= credited + unseen(calls);
+    let is_peeked = is_shown && seen().map(|(_, seen)| seen.peeked).sum::<u64>() >= FEWEST;
+    let weight = |seen: &SampledWrites| [seen.looks, seen.credited as u64][usize::from(is_peeked)];
     let all: u64 = seen().map(|(_, seen)| weight(seen)).sum();
     let written = seen().filter(|(_, seen)| weight(seen) > 0);
     let most = written.max_by_key(|(_, seen)| weight(seen));
@@ -200,15 +200,13 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     if process.writes_elsewhere || process.writes_to_itself || process.is_redirected {
         return (Descriptors::Any, most.or(Some(1)));
     }
-    match (target(1), target(2)) {
-        (Some(_), Some(_)) if same => (Descriptors::Both, Some(1)),
-        (Some(_), Some(_)) => match process.filled {
-            Some(descriptor) => (Descriptors::One(descriptor), Some(descriptor)),
-            None => (Descriptors::Either, most.or(Some(1))),
-        },
-        (Some(_), None) => (Descriptors::One(1), Some(1)),
-        (None, Some(_)) => (Descriptors::One(2), Some(2)),
-        (None, None) => (Descriptors::Any, None),
+    let open = (1..=2).find(|&stream| target(stream).is_some());
+    let only = if both.is_some() { process.filled } else { open };
+    match only {
+        _ if same => (Descriptors::Both, Some(1)),
+        Some(stream) => (Descriptors::One(stream), only),
+        None if both.is_some() => (Descriptors::Either, most.or(Some(1))),
+        None => (Descriptors::Any, None),
     }
 }
 
@@ -360,6 +358,7 @@ mod tests {
         let mut seen = SampledWrites {
             looks,
             peeked,
+            credited: peeked as f64,
             ..SampledWrites::default()
         };
         (0..looks + peeked).for_each(|_| seen.tally.sample(12, Some(true)));

@@ -323,12 +323,15 @@ impl Verdict {
         let [blocks_gain, reader_gain] = self.gains();
         let is_named = blocks_gain >= NAMED || named == Limit::Calls;
         let blocks = (worst.could_be_larger() && is_named).then(|| {
+            let err = worst.language.remedy_for_stderr();
+            let out = worst.language.remedy_for_calls(worst.buffering, kind);
             let mut known = match worst.descriptors {
                 // The known remedies are for streams, and for writes alone.
                 Descriptors::Any | Descriptors::One(..=0 | 3..) => None,
                 _ if kind == Kind::Unknown || worst.is_synced() || worst.is_reopened => None,
-                Descriptors::One(2) => worst.language.remedy_for_stderr(),
-                _ => worst.language.remedy_for_calls(worst.buffering, kind),
+                Descriptors::One(2) => err,
+                Descriptors::Either => out.zip(err).map(|(out, err)| out + "; and " + &err),
+                _ => out,
             };
             if let Some(remedy) = known.as_mut().filter(|_| !is_ours) {
                 remedy.truncate(remedy.find(BY_RUN).unwrap_or(remedy.len()));
