@@ -191,8 +191,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         + Interval::between(0.0, of_calls * stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns]);
     let more = [1.0, WOKEN][usize::from(stream.target.kind == Kind::Terminal)];
-    let high = saved.high * more;
-    Interval { high, ..saved }
+    saved.times([1.0, 1.0, more])
 }
 
 #[cfg(test)]

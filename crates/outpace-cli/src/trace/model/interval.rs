@@ -57,11 +57,11 @@ impl Add for Interval {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            low: self.low + other.low,
-            likely: self.likely + other.likely,
-            high: self.high + other.high,
-        }
+        Self::of([
+            self.low + other.low,
+            self.likely + other.likely,
+            self.high + other.high,
+        ])
     }
 }
 
