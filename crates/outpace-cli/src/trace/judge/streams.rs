@@ -174,7 +174,8 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let calls = process.own().write_calls;
     let credited = seen().map(|(_, seen)| seen.credited).sum::<f64>() as u64;
     let is_shown = process.is_listened_to || calls <= credited + unseen(calls);
-    let is_peeked = is_shown && seen().map(|(_, seen)| seen.peeked).sum::<u64>() >= FEWEST;
+    let all_peeked: u64 = seen().map(|(_, seen)| seen.peeked).sum();
+    let is_peeked = is_shown && all_peeked >= FEWEST;
     let weight = |seen: &SampledWrites| [seen.looks, seen.credited as u64][usize::from(is_peeked)];
     let all: u64 = seen().map(|(_, seen)| weight(seen)).sum();
     let written = seen().filter(|(_, seen)| weight(seen) > 0);
@@ -182,9 +183,11 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     // Between looks it may have written elsewhere, and where no write sleeps.
     let is_open = process.is_redirected
         || (process.writes_elsewhere && (!is_peeked || process.is_half_heard));
+    // A few short looks may all have found the same one of two in turn: the writes that were seen tell that.
     if let Some((&descriptor, most)) = most
         && all >= FEWEST
         && weight(most) * 10 >= all * 9
+        && (!is_peeked || most.peeked * 10 >= all_peeked * 9)
         && !is_open
     {
         // A message to itself is no output.
