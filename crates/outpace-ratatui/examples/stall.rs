@@ -207,6 +207,16 @@ mod linux {
             })
         }
 
+        #[cfg(feature = "scrolling-regions")]
+        fn scroll_region_up(&mut self, _: std::ops::Range<u16>, _: u16) -> io::Result<()> {
+            Ok(())
+        }
+
+        #[cfg(feature = "scrolling-regions")]
+        fn scroll_region_down(&mut self, _: std::ops::Range<u16>, _: u16) -> io::Result<()> {
+            Ok(())
+        }
+
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
