@@ -22,11 +22,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Once an exact look at a process has shown this many writes, short ones follow, which show where it writes, each when its writes have
-/// become more by one part in so many. Listening is repeated when they are so many times as many.
+/// The writes by which an exact look shows how a process buffers. Short looks follow, which show where it writes.
 const FEWEST_PEEKED: usize = 16;
+/// A short look is taken when the writes have become more by one part in so many.
 const PEEK_AGAIN: u64 = 8;
-const LISTEN_AGAIN: u64 = 50;
+/// Where nothing is to be learnt of the place, and for listening, so many times the writes are waited for.
+const LOOK_AGAIN: u64 = 50;
 /// So many of a process's calls may go on between looks: they go where those go that are seen.
 pub(crate) fn unseen(calls: u64) -> u64 {
     10_000.max(calls / 4)
@@ -310,6 +311,14 @@ impl Watched {
         identity.and_then(|_| (1..=2).find(|stream| of(stream) == identity))
     }
 
+    /// Whether all that it may have written went to one place.
+    pub(crate) fn has_one_place(&self) -> bool {
+        let mut places = self.targets.range(1..=2).map(|(_, target)| target.identity);
+        let first = places.next();
+        let writes_beside = self.writes_elsewhere || self.writes_to_itself || self.is_redirected;
+        !writes_beside && places.all(|place| Some(place) == first)
+    }
+
     /// Whether it runs the same program still. A process that has ended has no executable file, but a name until its parent
     /// has waited for it: the last one that it gave itself.
     pub(super) fn runs_as_before(&mut self) -> bool {
@@ -351,7 +360,8 @@ impl Watched {
     pub(super) fn peek(&mut self) -> Option<i32> {
         let own = self.own();
         let more = self.tried_at + self.tried_at / PEEK_AGAIN + 1;
-        let again = [more, self.peeked_at * LISTEN_AGAIN][usize::from(self.is_listened_to)];
+        let is_rare = self.is_listened_to || (self.peeked_at > 0 && self.has_one_place());
+        let again = [more, self.peeked_at * LOOK_AGAIN][usize::from(is_rare)];
         let is_small = own.bytes_written <= own.write_calls * peek::LARGEST;
         let is_due = own.write_calls >= peek::FROM.max(again)
             && (is_small
@@ -363,7 +373,7 @@ impl Watched {
         }
         self.tried_at = own.write_calls;
         // With few writes, the thread had no processor, or has just stopped writing: it is worth another try.
-        let is_short = self.peeked_at > 0 || self.peeks >= peek::MOST_LONG;
+        let is_short = !is_rare && (self.peeked_at > 0 || self.peeks >= peek::MOST_LONG);
         match peek::at(self.process, thread, is_short) {
             Ok(look) => {
                 self.stops_ns += look.stops_ns;

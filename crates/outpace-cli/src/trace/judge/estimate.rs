@@ -148,7 +148,8 @@ const AROUND: f64 = 0.7;
 const COLD: f64 = 0.4;
 const COLDEST: f64 = 4.0;
 
-/// Each small write to a terminal wakes a thread of the kernel, which passes it on and slows the program: up to so many times as much is saved.
+/// Each small write to a terminal wakes a thread of the kernel, which passes it on and slows the program. Up to so many times as much
+/// is saved.
 const WOKEN: f64 = 1.08;
 
 /// Where joining lines costs more than calls do, it takes a part of the program's own time, too, however cheap the calls are.

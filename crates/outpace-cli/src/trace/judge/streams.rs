@@ -173,7 +173,8 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let seen = || process.seen.iter();
     let calls = process.own().write_calls;
     let credited = seen().map(|(_, seen)| seen.credited).sum::<f64>() as u64;
-    let is_shown = process.is_listened_to || calls <= credited + unseen(calls);
+    let is_shown =
+        process.is_listened_to || process.has_one_place() || calls <= credited + unseen(calls);
     let all_peeked: u64 = seen().map(|(_, seen)| seen.peeked).sum();
     let is_peeked = is_shown && all_peeked >= FEWEST;
     let weight = |seen: &SampledWrites| [seen.looks, seen.credited as u64][usize::from(is_peeked)];

@@ -152,6 +152,8 @@ impl Verdict {
         } else {
             String::new()
         };
+        // Those that a slow reader had no room for were tried again.
+        let may_not_write = run.mode == Mode::Sampled && verdict.limit != Limit::Reader;
         let written = streams.iter();
         let written = written.filter(|stream| stream.calls > 0 || stream.asleep_ns() > 0);
         match written.max_by_key(weight) {
@@ -160,8 +162,7 @@ impl Verdict {
                 "seeing a write (--exact) takes about as long as the write, or longer. For times, run `outpace trace` without \
                  --exact",
             ),
-            // Those that a slow reader had no room for were tried again.
-            Some(worst) if worst.hardly_writes() && run.mode == Mode::Sampled && verdict.limit != Limit::Reader => verdict.give_up(
+            Some(worst) if worst.hardly_writes() && may_not_write => verdict.give_up(
                 "most of the sampled write calls failed; --exact counts failed and successful ones",
             ),
             Some(_) if !doubt.is_empty() => {
