@@ -29,6 +29,16 @@ impl Write for Emulator {
     }
 }
 
+/// A terminal of what xterm can do: it repeats printable characters of ASCII.
+fn on_xterm(size: Size) -> (Wire, Terminal<OutpaceBackend>) {
+    let wire = Wire::default();
+    let mut capabilities = Capabilities::full();
+    capabilities.repeat = Repeat::Ascii;
+    let options = Options::default().capabilities(capabilities);
+    let backend = OutpaceBackend::writer(wire.clone(), size, options).unwrap();
+    (wire, Terminal::new(backend).unwrap())
+}
+
 /// alacritty, foot and others draw the cursor in the foreground of the cell beneath it: found by the screenshots of csvlens.
 #[test]
 fn a_blank_beneath_the_cursor_has_the_foreground_that_was_asked_for() {
@@ -160,12 +170,7 @@ fn a_picture_beneath_the_cursor_stays() {
 #[test]
 fn bold_words_around_a_symbol_that_bold_fonts_lack_are_printed_with_the_blanks_between_them() {
     for (symbol, is_one) in [("▲", true), ("^", false)] {
-        let wire = Wire::default();
-        let mut capabilities = Capabilities::full();
-        capabilities.repeat = Repeat::Ascii;
-        let options = Options::default().capabilities(capabilities);
-        let backend = OutpaceBackend::writer(wire.clone(), Size::new(80, 3), options).unwrap();
-        let mut terminal = Terminal::new(backend).unwrap();
+        let (wire, mut terminal) = on_xterm(Size::new(80, 3));
         let mut draw = |last: &str, color: Color| {
             let text = format!("Disk{symbol}          Mount   {last}");
             let style = Style::new().fg(color).bold();
@@ -240,12 +245,7 @@ fn blanks_that_a_line_sticks_out_into_are_printed_as_crossterm_prints_them() {
 /// Of an application that has drawn a picture, too, on a terminal that was cleared for its new size: found by the screenshots of serie.
 #[test]
 fn such_blanks_are_printed_among_pictures_after_a_change_of_size() {
-    let wire = Wire::default();
-    let mut capabilities = Capabilities::full();
-    capabilities.repeat = Repeat::Ascii;
-    let options = Options::default().capabilities(capabilities);
-    let backend = OutpaceBackend::writer(wire.clone(), Size::new(40, 3), options).unwrap();
-    let mut terminal = Terminal::new(backend).unwrap();
+    let (wire, mut terminal) = on_xterm(Size::new(40, 3));
     for width in [60, 50] {
         terminal.backend_mut().set_size(Size::new(width, 3));
         wire.take();
@@ -266,12 +266,7 @@ fn such_blanks_are_printed_among_pictures_after_a_change_of_size() {
 /// A row with such lines is not scrolled, which would move what sticks out.
 #[test]
 fn rows_that_lines_stick_out_of_do_not_scroll() {
-    let wire = Wire::default();
-    let mut capabilities = Capabilities::full();
-    capabilities.repeat = Repeat::Ascii;
-    let options = Options::default().capabilities(capabilities);
-    let backend = OutpaceBackend::writer(wire.clone(), Size::new(40, 20), options).unwrap();
-    let mut terminal = Terminal::new(backend).unwrap();
+    let (wire, mut terminal) = on_xterm(Size::new(40, 20));
     let mut scrolls = |start: u16, frame: [&str; 3]| {
         terminal
             .draw(|area| {
