@@ -1,103 +1,83 @@
 //! Call stacks from perf(1), where it is installed and allowed.
 //!
-//! perf runs beside the program and is told over its control descriptors when to begin; it is not a
+//! perf runs beside the program and is told over a socket when to begin and to end; it is not a
 //! child of this process, so that its work is not counted as the program's.
 
-use crate::platform::signals;
+use crate::platform::{scratch, signals};
 use crate::trace::model::timeline::{FREQUENCY, Frame, Sample};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::retry_on_intr;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
-use tempfile::TempPath;
+use tempfile::TempDir;
 
 /// A perf that records.
 pub(super) struct Recorder {
-    process: i32,
-    control: ChildStdin,
-    acknowledged: BufReader<ChildStdout>,
-    data: TempPath,
+    /// Its process group.
+    group: i32,
+    /// Its control descriptors.
+    control: UnixStream,
+    directory: TempDir,
 }
 
-/// Starts perf in the background with this stdin as its control descriptor, and prints its process ID. A shell gives background
+/// Starts perf in the background with this stdin as its control descriptor. A shell gives background
 /// processes another stdin, so this one goes by descriptor 3.
-const IN_BACKGROUND: &str = r#"exec 3<&0; "$@" <&3 3<&- & echo $!"#;
+const IN_BACKGROUND: &str = r#"exec 3<&0; "$@" <&3 3<&- &"#;
+const DATA: &str = "perf.data";
 /// Time for perf to get ready, and to write what it has.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Recorder {
     /// Records the stacks of a process and what it starts from now on. An error says why that cannot be.
     pub(super) fn start(process: i32) -> io::Result<Self> {
-        let mut name = tempfile::Builder::new();
-        let data = name.prefix("outpace-").suffix(".perf").tempfile()?;
-        let data = data.into_temp_path();
+        let directory = scratch()?;
+        let (mut control, its) = UnixStream::pair()?;
+        control.set_read_timeout(Some(PATIENCE))?;
         let mut shell = Command::new("sh")
             .args(["-c", IN_BACKGROUND, "sh", "perf", "record", "-q", "-g"])
             .args(["-F", &FREQUENCY.to_string(), "-k", "CLOCK_MONOTONIC"])
             .args(["-D", "-1", "--control=fd:0,1", "-o"])
-            .arg(&data)
+            .arg(directory.path().join(DATA))
             .args(["-p", &process.to_string()])
             // Ctrl-C is for us: perf would end before it has begun.
             .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdin(OwnedFd::from(its.try_clone()?))
+            .stdout(OwnedFd::from(its))
             .stderr(Stdio::null())
             .spawn()?;
-        let (control, output) = (shell.stdin.take(), shell.stdout.take());
-        let (control, output) = control.zip(output).ok_or(io::ErrorKind::BrokenPipe)?;
         shell.wait()?;
-        let mut recorder = Self {
-            process: 0,
-            control,
-            acknowledged: BufReader::new(output),
-            data,
-        };
-        recorder.process = recorder.answer()?.parse().map_err(io::Error::other)?;
-        recorder.control.write_all(b"enable\n")?;
-        recorder.answer()?;
-        Ok(recorder)
-    }
-
-    /// The next line from perf.
-    fn answer(&mut self) -> io::Result<String> {
-        if self.acknowledged.buffer().is_empty() && !self.is_readable()? {
-            return Err(io::ErrorKind::TimedOut.into());
+        let group = shell.id() as i32;
+        // Without perf, or where it is not permitted, its end is closed.
+        let _ = control.write_all(b"enable\n");
+        match control.read_exact(&mut [0]) {
+            Ok(()) => Ok(Self {
+                group,
+                control,
+                directory,
+            }),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                Err(io::ErrorKind::TimedOut.into())
+            }
+            Err(_) => Err(io::Error::other("perf is not installed, or not allowed")),
         }
-        let mut line = String::new();
-        self.acknowledged.read_line(&mut line)?;
-        if line.is_empty() {
-            return Err(io::Error::other("perf is not installed, or not allowed"));
-        }
-        // Each acknowledgement ends with a zero.
-        let line = line.trim_matches(|c: char| c.is_whitespace() || c == '\0');
-        Ok(line.to_owned())
-    }
-
-    /// Waits until perf has written, or has ended; false after [`PATIENCE`].
-    fn is_readable(&self) -> io::Result<bool> {
-        let patience = Timespec::try_from(PATIENCE).unwrap_or_default();
-        let mut ready = [PollFd::new(self.acknowledged.get_ref(), PollFlags::IN)];
-        Ok(retry_on_intr(|| poll(&mut ready, Some(&patience)))? > 0)
     }
 
     /// Ends the recording and gives the samples.
     pub(super) fn finish(mut self) -> io::Result<Vec<Sample>> {
         // It may have ended with the program.
         let _ = self.control.write_all(b"stop\n");
-        let mut rest = Vec::new();
-        if self.is_readable()? {
-            // Its output ends when perf has ended.
-            self.acknowledged.read_to_end(&mut rest)?;
-        } else {
-            signals::send(self.process, libc::SIGTERM);
+        // Its output ends when perf has ended; it is cut off if perf has not read all of ours.
+        let rest = io::copy(&mut self.control, &mut io::sink());
+        if rest.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock) {
+            signals::send(-self.group, libc::SIGTERM);
             return Err(io::ErrorKind::TimedOut.into());
         }
         let script = Command::new("perf")
             .args(["script", "--ns", "--no-inline", "-F"])
             .args(["pid,tid,time,ip,sym,dso", "-i"])
-            .arg(&self.data)
+            .arg(self.directory.path().join(DATA))
             .stdin(Stdio::null())
             .stderr(Stdio::null())
             .output()?;
