@@ -40,8 +40,7 @@ impl Samples {
     fn of(thread: i32, before_ns: u64) -> io::Result<Self> {
         let mut event = Builder::new(Software::TASK_CLOCK);
         event.observe_pid(thread).any_cpu().sample_period(SAMPLE_NS);
-        let mut ring = event.build()?.sampled(RING)?;
-        ring.as_counter_mut().enable()?;
+        let ring = event.enabled(true).build()?.sampled(RING)?;
         Ok(Self {
             ring,
             each_ns: SAMPLE_NS,
@@ -82,8 +81,6 @@ impl Samples {
 pub(crate) struct Reading {
     pub(crate) io: IoCounters,
     pub(crate) processor: Processor,
-    /// The thread has gone.
-    is_last: bool,
 }
 
 /// A thread, by files of `/proc` that are held open.
@@ -95,7 +92,7 @@ pub(crate) struct Thread {
     call: Option<File>,
     /// Until it has ended, or the kernel's clock ticks tell enough.
     samples: Option<Samples>,
-    is_sampled: bool,
+    has_gone: bool,
     /// Its time by the last of these, and what its files showed then, which has its parts by clock ticks.
     sampled: Processor,
     ticks: Processor,
@@ -118,8 +115,8 @@ impl Thread {
             schedule,
             stat: open("stat")?,
             call: open("syscall"),
-            is_sampled: samples.is_some(),
             samples,
+            has_gone: false,
             sampled: Processor::default(),
             ticks: Processor::default(),
             before: Reading::default(),
@@ -155,23 +152,19 @@ impl Thread {
 
     fn reading(&mut self) -> Reading {
         let shown = self.shown();
-        let is_last = shown.is_none();
+        self.has_gone = shown.is_none();
         let (io, ticks) = shown.unwrap_or((self.now.io, self.ticks));
         // Whether a thread that was not seen to write has written since, is not known.
-        let is_known = !is_last || self.own().io.write_calls > 0;
+        let is_known = !self.has_gone || self.own().io.write_calls > 0;
         let samples = self.samples.as_mut().filter(|_| is_known);
         if let Some(sampled) = samples.and_then(|samples| samples.processor(ticks).ok()) {
             (self.sampled, self.ticks) = (sampled, ticks);
-        } else if is_last {
-            return Reading {
-                is_last,
-                ..self.now
-            };
+        } else if self.has_gone {
+            return self.now;
         }
         Reading {
             io,
             processor: self.sampled.plus(ticks.since(self.ticks)),
-            is_last,
         }
     }
 
@@ -196,7 +189,6 @@ impl Thread {
         Reading {
             io: self.now.io.since(self.before.io),
             processor: self.now.processor.since(self.before.processor),
-            ..self.now
         }
     }
 }
@@ -226,7 +218,7 @@ impl Threads {
             (self.threads.get_mut(&process), former.threads.get(&process))
         {
             thread.before = before.now;
-            if thread.is_sampled {
+            if thread.samples.is_some() {
                 // These begin anew.
                 let parts = &mut thread.before.processor;
                 (parts.user_ns, parts.system_ns) = (0, 0);
@@ -283,7 +275,7 @@ impl Threads {
     /// Those that have not gone, with the calls that they are in.
     pub(super) fn running(&self) -> Vec<(i32, Doing)> {
         let threads = self.threads.iter();
-        let running = threads.filter(|(_, thread)| !thread.now.is_last);
+        let running = threads.filter(|(_, thread)| !thread.has_gone);
         running.map(|(&id, thread)| (id, thread.doing())).collect()
     }
 
@@ -298,7 +290,6 @@ impl Threads {
         wanted.fold(Reading::default(), |sum, (_, own)| Reading {
             io: sum.io.plus(own.io),
             processor: sum.processor.plus(own.processor),
-            ..sum
         })
     }
 
@@ -320,7 +311,7 @@ impl Threads {
 
     /// Whether the parts of the time of all that have written are sampled.
     pub(crate) fn are_sampled(&self) -> bool {
-        self.that_write().all(|thread| thread.is_sampled)
+        self.that_write().all(|thread| thread.sampled.total_ns > 0)
     }
 
     /// The mean time between two samples in so much time with writes.
