@@ -84,16 +84,40 @@ pub(crate) fn build(findings: &Findings) -> Profile {
     profile.set_os_name("Linux");
     // Names come from perf; the profiler must not look for others.
     profile.set_symbolicated(true);
-    let builder = Builder {
+    let mut builder = Builder {
         output: profile.add_category("Output", CategoryColor::Orange),
         program: profile.add_category("Program", CategoryColor::Blue),
         kernel: profile.add_category("Kernel", CategoryColor::Red),
         began_ns,
-        end: Timestamp::from_nanos_since_reference(findings.run.wall_ns),
         profile,
         processes: HashMap::new(),
     };
-    builder.whole(findings)
+    let name = findings.command.first().map_or("", String::as_str);
+    let mut named: HashMap<i32, &str> = HashMap::from([(findings.run.root, name)]);
+    let programs = timeline.programs.iter();
+    named.extend(programs.map(|(&process, program)| (process, &**program)));
+    // A profile without a thread does not load.
+    let first = (findings.run.root, findings.run.root);
+    let mut threads: BTreeMap<(i32, i32), Vec<&Sample>> = BTreeMap::from([(first, Vec::new())]);
+    for sample in samples {
+        let thread = (sample.process, sample.thread);
+        threads.entry(thread).or_default().push(sample);
+    }
+    for ((process, thread), samples) in threads {
+        let program = named.get(&process).copied().unwrap_or("child");
+        builder.stacks((process, thread), program, &samples);
+    }
+    let mut written: BTreeMap<(i32, i32), Vec<&CallSpan>> = BTreeMap::new();
+    for (&[process, thread, descriptor], spans) in &timeline.tracks {
+        builder.stream((process, thread), named[&process], descriptor, spans);
+        let stream = (process, descriptor);
+        written.entry(stream).or_default().extend(spans);
+    }
+    for ((process, descriptor), mut spans) in written {
+        spans.sort_unstable_by_key(|span| span.ended_ns);
+        builder.counter(process, descriptor, &spans);
+    }
+    builder.profile
 }
 
 /// A profile in the making.
@@ -103,75 +127,26 @@ struct Builder {
     program: CategoryHandle,
     kernel: CategoryHandle,
     began_ns: u64,
-    end: Timestamp,
     processes: HashMap<i32, ProcessHandle>,
 }
 
 impl Builder {
-    fn whole(mut self, findings: &Findings) -> Profile {
-        let (timeline, samples) = (&findings.run.timeline, &findings.run.samples);
-        let name = findings.command.first().map_or("", String::as_str);
-        let mut named: HashMap<i32, &str> = HashMap::from([(findings.run.root, name)]);
-        let programs = timeline.programs.iter();
-        named.extend(programs.map(|(&process, program)| (process, &**program)));
-        let mut threads: BTreeMap<(i32, i32), Vec<&Sample>> = BTreeMap::new();
-        for sample in samples {
-            let thread = (sample.process, sample.thread);
-            threads.entry(thread).or_default().push(sample);
-        }
-        if threads.is_empty() && timeline.tracks.is_empty() {
-            // A profile without a thread does not load.
-            threads.insert((findings.run.root, findings.run.root), Vec::new());
-        }
-        for ((process, thread), samples) in threads {
-            let program = named.get(&process).copied().unwrap_or("child");
-            self.stacks((process, thread), program, &samples);
-        }
-        let mut written: BTreeMap<(i32, i32), Vec<&CallSpan>> = BTreeMap::new();
-        for (&[process, thread, descriptor], spans) in &timeline.tracks {
-            self.stream((process, thread), named[&process], descriptor, spans);
-            let stream = (process, descriptor);
-            written.entry(stream).or_default().extend(spans);
-        }
-        for ((process, descriptor), mut spans) in written {
-            spans.sort_unstable_by_key(|span| span.ended_ns);
-            self.counter(process, descriptor, &spans);
-        }
-        self.profile
-    }
-
     fn at(&self, ns: u64) -> Timestamp {
         Timestamp::from_nanos_since_reference(ns.saturating_sub(self.began_ns))
     }
 
-    fn process(&mut self, process: i32, program: &str) -> ProcessHandle {
+    fn thread(&mut self, of: (i32, i32), name: (&str, &str), is_main: bool) -> ThreadHandle {
         let (profile, start) = (&mut self.profile, Timestamp::from_nanos_since_reference(0));
-        let handle = self.processes.entry(process).or_insert_with(|| {
-            let handle = profile.add_process(program, process as u32, start);
-            profile.set_process_end_time(handle, self.end);
-            handle
-        });
-        *handle
-    }
-
-    fn thread(
-        &mut self,
-        of: (i32, i32),
-        name: (&str, &str),
-        began_ns: u64,
-        is_main: bool,
-    ) -> ThreadHandle {
-        let process = self.process(of.0, name.0);
-        let start = self.at(began_ns);
-        let handle = (self.profile).add_thread(process, of.1 as u32, start, is_main);
-        self.profile.set_thread_name(handle, name.1);
-        self.profile.set_thread_end_time(handle, self.end);
+        let process = self.processes.entry(of.0);
+        let process = process.or_insert_with(|| profile.add_process(name.0, of.0 as u32, start));
+        let handle = profile.add_thread(*process, of.1 as u32, start, is_main);
+        profile.set_thread_name(handle, name.1);
         handle
     }
 
     /// The stacks of a thread.
     fn stacks(&mut self, of: (i32, i32), program: &str, samples: &[&Sample]) {
-        let handle = self.thread(of, (program, program), self.began_ns, of.0 == of.1);
+        let handle = self.thread(of, (program, program), of.0 == of.1);
         let busy = CpuDelta::from(Duration::from_secs(1) / FREQUENCY);
         for sample in samples {
             let mut frames = Vec::new();
@@ -191,9 +166,8 @@ impl Builder {
 
     /// A marker for each span of a thread's writes to a stream.
     fn stream(&mut self, of: (i32, i32), program: &str, descriptor: i32, spans: &[CallSpan]) {
-        let began_ns = spans.first().map_or(self.began_ns, |span| span.began_ns);
         let name = format!("{} (thread {})", Descriptors::One(descriptor).name(), of.1);
-        let handle = self.thread(of, (program, &name), began_ns, false);
+        let handle = self.thread(of, (program, &name), false);
         (self.profile).set_thread_show_markers_in_timeline(handle, true);
         for span in spans {
             let marker = WriteMarker {
