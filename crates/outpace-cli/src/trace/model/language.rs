@@ -29,8 +29,6 @@ fn rows() -> impl Iterator<Item = [&'static str; 7]> {
 }
 
 impl Language {
-    #[cfg(test)]
-    pub(crate) const RUST: Self = Self("Rust");
     /// C that prints by the shared C library's stdio and leaves its buffers as they are.
     pub(crate) const C: Self = Self("C");
     /// The same, but it may as well write by itself: it has `write`, too.
@@ -38,8 +36,6 @@ impl Language {
     /// C that is installed with the system: its user does not change it.
     pub(crate) const INSTALLED_C: Self = Self("C, installed");
     pub(crate) const PYTHON: Self = Self("Python");
-    #[cfg(test)]
-    pub(crate) const GO: Self = Self("Go");
     pub(crate) const NODE: Self = Self("Node.js");
     pub(crate) const SHELL: Self = Self("shell");
     /// None of the others, or unknown.
@@ -315,6 +311,11 @@ fn contains(haystack: &[u8], needle: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    impl Language {
+        pub(crate) const RUST: Self = Self("Rust");
+        pub(crate) const GO: Self = Self("Go");
+    }
 
     #[test]
     fn interpreters_are_known_by_their_names_with_and_without_versions() {

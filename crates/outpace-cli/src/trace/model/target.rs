@@ -76,7 +76,6 @@ impl Target {
         let file_type = metadata.file_type();
         let device = (file_type.is_char_device() || file_type.is_block_device())
             .then(|| (libc::major(metadata.rdev()), libc::minor(metadata.rdev())));
-        let identity = identity(&metadata);
         let is_synced = file_type.is_file()
             && procfs::flags(process, descriptor).is_some_and(|flags| flags & libc::O_DSYNC != 0);
         let (kind, driver) = match device {
@@ -99,7 +98,7 @@ impl Target {
             device,
             driver,
             is_synced,
-            identity,
+            identity: identity(&metadata),
         })
     }
 
