@@ -20,12 +20,12 @@ use crate::user::output;
 use crate::user::quantity::whole;
 use crate::user::screen::Screen;
 use clap::Args;
-use collect::{Options, Seen, Subject};
+use collect::{Seen, Subject};
 use fxprof_processed_profile::Profile;
 use judge::verdict::Verdict;
 use judge::{stacks, streams};
 use model::findings::{Elsewhere, Findings};
-use model::timeline::{MOST_SPANS, Timeline};
+use model::timeline::MOST_SPANS;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
@@ -94,10 +94,9 @@ impl Action for Trace {
         // Opens them before the program runs: a wrong name must not cost a run.
         let json = self.json.as_deref().map(output::create).transpose()?;
         let profile = self.profile.as_deref().map(output::create).transpose()?;
-        let timeline = profile.as_ref().map(|_| Timeline::recording(MOST_SPANS));
-        let timeline = timeline.unwrap_or_default();
+        let most_spans = MOST_SPANS * usize::from(profile.is_some());
         interrupts::install(self.pid.is_none());
-        let mut findings = self.observe(timeline)?;
+        let mut findings = self.observe(most_spans)?;
         if self.profile.is_some() && !self.exact {
             let note = "the profile shows only writes that were seen to wait; --exact shows all";
             findings.run.notes.push(note.to_owned());
@@ -136,7 +135,7 @@ impl Trace {
     }
 
     /// Traces what the command line names.
-    fn observe(&self, timeline: Timeline) -> Result<Findings, Failure> {
+    fn observe(&self, most_spans: usize) -> Result<Findings, Failure> {
         let (subject, command) = match self.pid {
             Some(process) => {
                 let running = procfs::running_threads(process);
@@ -156,12 +155,8 @@ impl Trace {
                 (Subject::Program(command), words.collect())
             }
         };
-        let options = Options {
-            exact: self.exact,
-            timeline,
-            stacks: self.exact || self.profile.is_some(),
-        };
-        findings_of(subject, command, options).map_err(|error| self.cannot_start(&error))
+        findings_of(subject, command, self.exact, most_spans)
+            .map_err(|error| self.cannot_start(&error))
     }
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
@@ -178,8 +173,13 @@ impl Trace {
 }
 
 /// Traces the subject to its end, and names its streams.
-fn findings_of(subject: Subject, command: Vec<String>, options: Options) -> io::Result<Findings> {
-    let (mut run, seen) = collect::record(subject, options)?;
+fn findings_of(
+    subject: Subject,
+    command: Vec<String>,
+    exact: bool,
+    most_spans: usize,
+) -> io::Result<Findings> {
+    let (mut run, seen) = collect::record(subject, exact, most_spans)?;
     let (streams, elsewhere) = match seen {
         Seen::Processes(processes) => (streams::sampled(&processes, &run), Elsewhere::default()),
         Seen::Calls(entries) => streams::exact(entries, &run),
@@ -205,12 +205,7 @@ pub(crate) fn profile_of(command: Command, most_spans: usize) -> io::Result<Prof
     let words = program.into_iter().chain(command.get_args());
     let text = |word: &OsStr| word.to_string_lossy().into_owned();
     let words = words.map(text).collect();
-    let options = Options {
-        exact: true,
-        timeline: Timeline::recording(most_spans),
-        stacks: true,
-    };
-    let findings = findings_of(Subject::Program(command), words, options)?;
+    let findings = findings_of(Subject::Program(command), words, true, most_spans)?;
     match findings.run.ending {
         Some(Ending::Exited(0)) => Ok(profile::build(&findings)),
         ending => Err(io::Error::other(

@@ -33,14 +33,6 @@ pub(super) enum Subject {
     Process(i32),
 }
 
-/// How it is traced.
-pub(super) struct Options {
-    pub(super) exact: bool,
-    pub(super) timeline: Timeline,
-    /// Whether call stacks are wanted, where they can be had.
-    pub(super) stacks: bool,
-}
-
 /// The writes that were seen.
 pub(super) enum Seen {
     /// Processes, with the kernel's counts of their writes.
@@ -49,8 +41,13 @@ pub(super) enum Seen {
     Calls(Vec<LedgerEntry>),
 }
 
-/// Traces it to its end.
-pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recording, Seen)> {
+/// Traces it to its end: every call (`exact`), or by counters and samples. For a profile with at most so many spans, if any.
+pub(super) fn record(
+    subject: Subject,
+    exact: bool,
+    most_spans: usize,
+) -> io::Result<(Recording, Seen)> {
+    let timeline = Timeline::of_at_most(most_spans);
     let process = match subject {
         Subject::Process(process) => Some(process),
         Subject::Program(_) => None,
@@ -58,7 +55,7 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     let mut recorder = None;
     // Called with the process while it certainly exists and, if it is ours, has not begun.
     let mut ready = |process| {
-        if options.stacks {
+        if exact || most_spans > 0 {
             // The shell that starts perf ends first: perf must not become our child.
             let _ = set_child_subreaper(None);
             recorder = Some(Recorder::start(process));
@@ -68,10 +65,9 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     };
     process.into_iter().for_each(&mut ready);
     let before = processor_time(process, Processor::default());
-    let (mut run, seen) = if options.exact {
-        exactly(subject, options.timeline, &mut ready)?
-    } else {
-        lightly(subject, options.timeline, &mut ready)?
+    let (mut run, seen) = match exact {
+        true => exactly(subject, timeline, &mut ready)?,
+        false => lightly(subject, timeline, &mut ready)?,
     };
     // It may have been killed before it began. One that was running already is no child of ours.
     let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
@@ -82,7 +78,7 @@ pub(super) fn record(subject: Subject, options: Options) -> io::Result<(Recordin
     // which they did not run. Tracepoints take processor time.
     let ran_ns = (run.user_ns + run.system_ns).saturating_sub(run.beside_ns);
     let mut not_running_ns = run.wall_ns.saturating_sub(ran_ns);
-    if !options.exact {
+    if !exact {
         run.overhead_ns = run.overhead_ns.min(not_running_ns);
         not_running_ns -= run.overhead_ns;
     }

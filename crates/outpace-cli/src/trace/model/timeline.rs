@@ -54,7 +54,7 @@ pub(crate) struct Frame {
     pub(crate) in_kernel: bool,
 }
 
-/// The spans of every thread; empty unless a recording was asked for.
+/// The spans of every thread.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     /// More spans than this are never kept; none are when it is 0.
@@ -75,10 +75,9 @@ pub(crate) const MOST_SPANS: usize = 200_000;
 const FIRST_RESOLUTION_NS: u64 = 500;
 
 impl Timeline {
-    /// Records at most `most` spans.
-    pub(crate) fn recording(most: usize) -> Self {
+    pub(crate) fn of_at_most(most: usize) -> Self {
         Self {
-            most: most.max(2),
+            most,
             ..Self::default()
         }
     }
@@ -112,16 +111,11 @@ impl Timeline {
         while self.spans > self.most && self.resolution_ns < u64::MAX {
             let coarser_ns = self.resolution_ns.saturating_mul(2);
             self.resolution_ns = coarser_ns.max(FIRST_RESOLUTION_NS);
-            self.compact();
-        }
-    }
-
-    fn compact(&mut self) {
-        let resolution_ns = self.resolution_ns;
-        self.spans = 0;
-        for spans in self.tracks.values_mut() {
-            spans.dedup_by(|next, before| before.join(next, resolution_ns));
-            self.spans += spans.len();
+            self.spans = 0;
+            for spans in self.tracks.values_mut() {
+                spans.dedup_by(|next, before| before.join(next, self.resolution_ns));
+                self.spans += spans.len();
+            }
         }
     }
 }
@@ -145,7 +139,7 @@ mod tests {
     fn a_full_timeline_gets_coarser_and_forgets_nothing() {
         let program: Rc<str> = "program".into();
         for (most, gap_ns) in [(10, 1), (10, 1_000_000), (1_000, 3_000)] {
-            let mut timeline = Timeline::recording(most);
+            let mut timeline = Timeline::of_at_most(most);
             for n in 0..5_000 {
                 let at = n * (100 + gap_ns);
                 timeline.add([1, 1, (n % 2) as i32 + 1], &program, span(at, 1));
@@ -161,7 +155,7 @@ mod tests {
 
     #[test]
     fn more_tracks_than_there_is_room_for_are_kept_with_a_span_each() {
-        let mut timeline = Timeline::recording(10);
+        let mut timeline = Timeline::of_at_most(10);
         for thread in 0..100 {
             timeline.add([1, thread, 1], &"program".into(), span(0, 1));
         }
@@ -170,7 +164,7 @@ mod tests {
 
     #[test]
     fn with_room_every_call_is_its_own_span() {
-        let mut timeline = Timeline::recording(100);
+        let mut timeline = Timeline::of_at_most(100);
         for n in 0..100 {
             timeline.add([1; 3], &"program".into(), span(n * 100, 1));
         }
@@ -179,7 +173,7 @@ mod tests {
 
     #[test]
     fn looks_at_the_same_call_are_one_span() {
-        let mut timeline = Timeline::recording(100);
+        let mut timeline = Timeline::of_at_most(100);
         for (at, calls) in [(0, 1), (100, 0), (200, 0), (300, 1)] {
             timeline.add([1; 3], &"program".into(), span(at, calls));
         }
