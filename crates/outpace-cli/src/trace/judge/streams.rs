@@ -263,10 +263,9 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
     let threads = |entry: &LedgerEntry| (entry.stream.target.identity, entry.threads.len());
     let threads: Vec<_> = entries.iter().map(threads).collect();
     for mut entry in entries {
-        let (calls, bytes) = (entry.stream.tally.calls, entry.stream.tally.bytes);
         if !is_output(&entry.stream) {
-            elsewhere.calls += calls;
-            elsewhere.bytes += bytes;
+            elsewhere.calls += entry.stream.calls;
+            elsewhere.bytes += entry.stream.bytes;
             elsewhere.writing_ns += entry.stream.tally.durations_ns.sum();
             continue;
         }
@@ -287,8 +286,6 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
             buffering: in_language(entry.stream.tally.buffering(), entry.stream.language),
             readers,
             processes: processes.len(),
-            calls,
-            bytes,
             own_ns: Interval::between(0.0, run.user_ns as f64),
             in_kernel_ns: in_kernel_ns(&entry, run),
             waiting_ns,
@@ -302,10 +299,10 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
 
 /// The time in long calls beyond that of a call that has not slept.
 fn long_ns(entry: &LedgerEntry, run: &Recording) -> u64 {
-    let tally = &entry.stream.tally;
-    let all_ns = Cost::of(entry.stream.target.kind).most_ns(tally.calls, tally.bytes);
-    let most_ns = run.call_ns + all_ns / tally.calls.max(1) as f64;
-    tally.durations_ns.excess(WAIT_NS, most_ns as u64)
+    let stream = &entry.stream;
+    let all_ns = Cost::of(stream.target.kind).most_ns(stream.calls, stream.bytes);
+    let most_ns = run.call_ns + all_ns / stream.calls.max(1) as f64;
+    (stream.tally.durations_ns).excess(WAIT_NS, most_ns as u64)
 }
 
 /// The part of the time in calls that their thread was asleep: it may have lacked a processor instead.
@@ -327,10 +324,10 @@ fn waiting_ns(entry: &LedgerEntry, is_held: bool, run: &Recording) -> u64 {
 }
 
 fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
-    let tally = &entry.stream.tally;
-    let most_ns = Cost::of(entry.stream.target.kind).most_ns(tally.calls, tally.bytes);
-    let measured_ns = (tally.durations_ns.sum() - long_ns(entry, run)) as f64;
-    let added_ns = (tally.calls as f64 * run.call_ns).min(measured_ns);
+    let stream = &entry.stream;
+    let most_ns = Cost::of(stream.target.kind).most_ns(stream.calls, stream.bytes);
+    let measured_ns = (stream.tally.durations_ns.sum() - long_ns(entry, run)) as f64;
+    let added_ns = (stream.calls as f64 * run.call_ns).min(measured_ns);
     Interval::between(measured_ns - added_ns, measured_ns).within(0.0, most_ns)
 }
 

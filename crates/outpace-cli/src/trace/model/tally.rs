@@ -20,14 +20,9 @@ impl Log2Histogram {
     }
 }
 
-/// The most distinct sizes that are counted.
-const DISTINCT_SIZES: usize = 4096;
-
 /// Everything counted about the write calls of one stream.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallTally {
-    pub(crate) calls: u64,
-    pub(crate) bytes: u64,
     pub(crate) errors: u64,
     /// Calls that took fewer bytes than were offered.
     pub(crate) partial: u64,
@@ -43,14 +38,12 @@ pub(crate) struct CallTally {
 
 impl CallTally {
     pub(crate) fn add(&mut self, call: &Call) {
-        self.calls += 1;
         *self.by_name.entry(call.kind.name).or_default() += 1;
         self.durations_ns.add(call.took_ns);
         let Ok(written) = u64::try_from(call.result) else {
             self.errors += 1;
             return;
         };
-        self.bytes += written;
         let asked = call.asked.unwrap_or(written);
         self.partial += u64::from(written < asked);
         self.sample(asked, call.ends_line);
@@ -60,16 +53,12 @@ impl CallTally {
     pub(crate) fn sample(&mut self, size: u64, ends_line: Option<bool>) {
         let size = size.min(LARGEST);
         self.sizes.add(size);
-        if self.exact_sizes.len() < DISTINCT_SIZES || self.exact_sizes.contains_key(&size) {
-            *self.exact_sizes.entry(size).or_default() += 1;
-        }
+        *self.exact_sizes.entry(size).or_default() += 1;
         self.tails_seen += u64::from(ends_line.is_some());
         self.line_ends += u64::from(ends_line == Some(true));
     }
 
     pub(crate) fn merge(&mut self, other: &Self) {
-        self.calls += other.calls;
-        self.bytes += other.bytes;
         self.errors += other.errors;
         self.partial += other.partial;
         self.tails_seen += other.tails_seen;

@@ -232,6 +232,8 @@ impl Ledger {
         });
         entry.threads.insert(call.thread);
         entry.used.insert((call.process, call.descriptor));
+        entry.stream.calls += 1;
+        entry.stream.bytes += u64::try_from(call.result).unwrap_or(0);
         entry.stream.tally.add(call);
         self.timeline.call(call, descriptor, &entry.stream.program);
     }
