@@ -1672,8 +1672,8 @@ fn the_end_of_the_program_is_ours_and_what_is_not_there_is_named() {
     }
 }
 
-/// Whether a watcher has got hold of a process: it has opened what tells the call a thread is in, or, when it has
-/// enabled its tracepoints, what tells the end of the process; or it is its tracer.
+/// Whether a watcher has got hold of a process: it has opened what tells the call a thread is in, or waits for what its
+/// tracepoints record; or it is its tracer.
 fn watches(watcher: u32, process: u32) -> bool {
     let links = std::fs::read_dir(format!("/proc/{watcher}/fd")).unwrap();
     let mut links = links
@@ -1681,8 +1681,10 @@ fn watches(watcher: u32, process: u32) -> bool {
         .filter_map(|entry| std::fs::read_link(entry.path()).ok());
     let call = format!("/proc/{process}/task/{process}/syscall");
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let asleep = std::fs::read_to_string(format!("/proc/{watcher}/syscall")).unwrap();
     status.contains(&format!("TracerPid:\t{watcher}\n"))
-        || links.any(|link| link == Path::new(&call) || link.to_string_lossy().contains("[pidfd]"))
+        || asleep.starts_with(&format!("{} ", libc::SYS_ppoll))
+        || links.any(|link| link == Path::new(&call))
 }
 
 /// One of the kernel's counters of a process's reads and writes.

@@ -172,10 +172,7 @@ fn every_call(
         ready(root);
     }
     match rings {
-        Ok(rings) => {
-            ledger.look_at(root);
-            tracepoints::watch(rings, root, gate, ledger)
-        }
+        Ok(rings) => tracepoints::watch(rings, root, gate, ledger),
         Err(refusal) => {
             let mut run = Tracer::attach(root, ledger, launched)?.run(gate)?;
             run.notes.push(format!(

@@ -14,15 +14,14 @@ use perf_event::events::Tracepoint;
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler, data};
 use perf_event_open_sys::bindings::PERF_RECORD_MISC_COMM_EXEC as COMM_EXEC;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
-/// The tracepoints' numbers; there is a value only where this machine and user allow them.
+/// The tracepoints' numbers; there is a value only where this user may read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Points {
     enter: u64,
@@ -33,25 +32,19 @@ pub(crate) struct Points {
 const LARGEST_RING: usize = 16 << 20;
 const LEAST_RING: usize = 128 << 10;
 /// How long records may lie in a ring that is not filling.
-const PATIENCE: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 20_000_000,
-};
+const PATIENCE: Duration = Duration::from_millis(20);
 
 impl Points {
-    /// Finds the tracepoints and tries one on this very thread.
     pub(crate) fn find() -> io::Result<Self> {
         let id = |name: &str| {
             let place = "/sys/kernel/tracing/events/raw_syscalls";
             let text = fs::read_to_string(format!("{place}/{name}/id"))?;
             text.trim().parse().map_err(io::Error::other)
         };
-        let points = Self {
+        Ok(Self {
             enter: id("sys_enter")?,
             exit: id("sys_exit")?,
-        };
-        aside(points.enter_alone()?);
-        Ok(points)
+        })
     }
 
     /// Opens the one at the entry of a call for this thread alone, without records.
@@ -104,14 +97,17 @@ impl Rings {
             others: Vec::new(),
             tails: None,
         };
-        for processor in online_processors()? {
+        let online = fs::read_to_string("/sys/devices/system/cpu/online")?;
+        let ranges = online.trim().split(',').filter_map(procfs::range);
+        for processor in ranges.flatten() {
             let mut ring: Option<Sampler> = None;
             for &thread in threads {
                 for tracepoint in [points.enter, points.exit] {
                     let is_enter = tracepoint == points.enter;
                     let mut event = event(tracepoint);
                     event.inherit(true).observe_pid(thread).one_cpu(processor);
-                    event.enable_on_exec(launched).task(is_enter).mmap(is_enter);
+                    event.enabled(!launched).enable_on_exec(launched);
+                    event.task(is_enter).mmap(is_enter);
                     event.wakeup_watermark(LEAST_RING / 4);
                     // The records of `mmap` have no time.
                     event.mmap2(is_enter).comm(is_enter).comm_exec(is_enter);
@@ -131,31 +127,19 @@ impl Rings {
             }
             rings.rings.extend(ring);
         }
-        if !launched {
-            let of_rings = rings.rings.iter_mut().map(Sampler::as_counter_mut);
-            let mut all = of_rings.chain(&mut rings.others);
-            all.try_for_each(Counter::enable)?;
-        }
         // Without it everything else is still seen.
         rings.tails = points.enter_alone().and_then(Tails::begin).ok();
         Ok(rings)
     }
 
-    /// Waits until a ring is a quarter full or the program has ended, or for a while.
-    fn wait(&self, program: Option<&OwnedFd>) {
+    /// Waits until a ring is a quarter full or all that was watched has ended, or for a while.
+    fn wait(&self) {
         let rings = self.rings.iter().map(sys::borrowed);
-        let events = rings.chain(program.map(AsFd::as_fd));
-        let waiting = events.map(|event| PollFd::from_borrowed_fd(event, PollFlags::IN));
+        let waiting = rings.map(|ring| PollFd::from_borrowed_fd(ring, PollFlags::IN));
         let mut waiting: Vec<PollFd<'_>> = waiting.collect();
         // An error is an interruption, which the caller looks for anyway.
-        let _ = poll(&mut waiting, Some(&PATIENCE));
+        let _ = poll(&mut waiting, Timespec::try_from(PATIENCE).ok().as_ref());
     }
-}
-
-fn online_processors() -> io::Result<Vec<usize>> {
-    let text = fs::read_to_string("/sys/devices/system/cpu/online")?;
-    let ranges = text.trim().split(',').filter_map(procfs::range);
-    Ok(ranges.flatten().collect())
 }
 
 /// One record, decoded.
@@ -316,9 +300,8 @@ pub(crate) fn watch(
     gate: Option<UnixStream>,
     ledger: &mut Ledger,
 ) -> io::Result<Recording> {
-    // Readable once the process has ended. Without it the end is noticed a little later.
-    let program = Pid::from_raw(root).and_then(|root| pidfd_open(root, PidfdFlags::empty()).ok());
     let launched = gate.is_some();
+    ledger.look_at(root);
     let began_ns = clock::now_ns();
     let mut delay = Delay::of(root);
     // Should the program be gone, that is seen next.
@@ -329,7 +312,7 @@ pub(crate) fn watch(
     };
     let (mut ending, mut stopped_ns, mut last) = (None, 0, Processor::default());
     loop {
-        rings.wait(program.as_ref());
+        rings.wait();
         if launched {
             stopped_ns += stops::follow(root);
         }
