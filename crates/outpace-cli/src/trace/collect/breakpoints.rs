@@ -6,7 +6,7 @@
 //! newest record, before and after the reading, is that of the call's beginning: before it can change the bytes, the thread
 //! passes the second breakpoint.
 
-use crate::trace::kernel::calls::{Call, WriteCall};
+use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::{memory, sys};
 use perf_event::events::Breakpoint;
 use perf_event::{Builder, Counter, SampleFlag, Sampler};
@@ -105,16 +105,15 @@ impl Breakpoints {
             };
             self.entries += u16::from(at == self.entry);
             let number = self.number.unwrap_or(number as i64);
-            inside = (at == self.entry).then_some((number, [a, b, c, d, e, f]));
+            let arguments = [a, b, c, d, e, f];
+            let call = Call::begun(self.thread, number, &arguments);
             // Calls that only wait for a device may be made at the same place.
-            inside = inside.filter(|(number, _)| {
-                WriteCall::with_number(*number).is_some_and(|call| !call.is_sync())
-            });
+            let call = call.filter(|call| at == self.entry && !call.kind.is_sync());
+            inside = call.is_some().then_some((number, arguments));
+            begun.extend(call);
             for exit in self.exits.iter_mut().filter(|exit| exit.0 == at) {
                 exit.2 = exit.2.saturating_sub(1);
             }
-            let call = |(number, arguments)| Call::begun(self.thread, 0, number, &arguments);
-            begun.extend(inside.and_then(call));
             if self.number.is_some()
                 && inside.is_some()
                 && self.exits.iter().all(|exit| exit.0 != stack)

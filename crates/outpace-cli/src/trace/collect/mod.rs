@@ -206,10 +206,9 @@ fn exactly(
     // Where it hardly slept, those waits were short.
     let sleeps = run.asleep_ns.is_none_or(|ns| ns > run.wall_ns / 10);
     run.unseen = (ledger.unseen).filter(|&way| sleeps || way != Unseen::Polled);
-    let (entries, timeline) = ledger.into_entries();
     // Leaves at least the program's own processor time.
     let most_ns = run.wall_ns.saturating_sub(clock::children().user_ns);
     run.overhead_ns = run.overhead_ns.min(most_ns);
-    run.timeline = timeline;
-    Ok((run, Seen::Calls(entries)))
+    run.timeline = std::mem::take(&mut ledger.timeline);
+    Ok((run, Seen::Calls(ledger.into_entries())))
 }

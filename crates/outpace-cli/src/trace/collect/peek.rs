@@ -101,7 +101,7 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
                         let is_last = opened.is_some() && opened == last;
                         between[2] += u64::from(is_last && opened == place(call.descriptor));
                         last = opened.take();
-                        look.writes.push(call.returned(0, result));
+                        look.writes.push(Call { result, ..call });
                         look.others = between;
                     }
                 }

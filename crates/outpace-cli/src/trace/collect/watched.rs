@@ -439,7 +439,7 @@ impl Watched {
         let before = self.threads.get_mut(id)?.asleep.take();
         let (number, arguments, returns_to) = doing.call_and_place()?;
         let (number, arguments) = self.polled_for(doing).unwrap_or((number, arguments));
-        let write = Call::begun((self.process, id), 0, number, &arguments);
+        let write = Call::begun((self.process, id), number, &arguments);
         // As for `listen`.
         let mut write = write.filter(|_| !self.is_foreign)?;
         if !write.kind.is_sync() && !doing.polls() {

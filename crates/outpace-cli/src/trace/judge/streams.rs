@@ -538,7 +538,7 @@ mod tests {
                 mode: Mode::Tracepoints,
                 ..Recording::default()
             };
-            let (streams, _) = exact(ledger.into_entries().0, &run);
+            let (streams, _) = exact(ledger.into_entries(), &run);
             assert!(streams[0].in_kernel_ns.high < 2_000_000.0);
             streams[0].waiting_ns
         };

@@ -107,7 +107,6 @@ impl Call {
     /// A call that this thread begins, if its number is one of the family's.
     pub(crate) fn begun(
         (process, thread): (i32, i32),
-        began_ns: u64,
         number: i64,
         arguments: &[u64; 6],
     ) -> Option<Self> {
@@ -115,7 +114,7 @@ impl Call {
         Some(Self {
             process,
             thread,
-            began_ns,
+            began_ns: 0,
             took_ns: 0,
             kind,
             descriptor: arguments[kind.descriptor] as i32,
@@ -123,15 +122,6 @@ impl Call {
             result: 0,
             ends_line: None,
         })
-    }
-
-    /// The same after it has returned.
-    pub(crate) fn returned(self, now_ns: u64, result: i64) -> Self {
-        Self {
-            took_ns: now_ns.saturating_sub(self.began_ns),
-            result,
-            ..self
-        }
     }
 }
 
@@ -141,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_call_that_waits_for_the_device_is_told_from_a_write() {
-        let begun = |number| Call::begun((1, 1), 0, number, &[1, 0, 0, 0, 0, 0]).unwrap();
+        let begun = |number| Call::begun((1, 1), number, &[1, 0, 0, 0, 0, 0]).unwrap();
         for (number, is_sync) in [(libc::SYS_fsync, true), (libc::SYS_write, false)] {
             let call = begun(number);
             assert_eq!((call.descriptor, call.kind.is_sync()), (1, is_sync));
@@ -162,7 +152,7 @@ mod tests {
 
     #[test]
     fn the_descriptor_of_a_splice_is_the_one_written_to() {
-        let splice = Call::begun((1, 1), 0, libc::SYS_splice, &[3, 0, 1, 0, 65536, 0]).unwrap();
+        let splice = Call::begun((1, 1), libc::SYS_splice, &[3, 0, 1, 0, 65536, 0]).unwrap();
         assert_eq!((splice.descriptor, splice.asked), (1, None));
     }
 }

@@ -8,7 +8,7 @@ use std::fs::File;
 
 /// A call that a thread is about to make, with the size and the last byte of its text from the thread's memory.
 pub(crate) fn begun(thread: (i32, i32), number: i64, arguments: &[u64; 6]) -> Option<Call> {
-    let mut call = Call::begun(thread, 0, number, arguments)?;
+    let mut call = Call::begun(thread, number, arguments)?;
     let process = call.process;
     let [_, at, length, ..] = *arguments;
     let last = match call.kind.payload {

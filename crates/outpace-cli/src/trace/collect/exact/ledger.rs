@@ -7,7 +7,6 @@ use crate::trace::model::language::Language;
 use crate::trace::model::target::{Kind, Target};
 use crate::trace::model::timeline::Timeline;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::RangeInclusive;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -31,6 +30,15 @@ pub(crate) struct LedgerEntry {
     pub(crate) is_read_within: bool,
     /// The processes with the descriptors that they used for it.
     pub(crate) used: BTreeSet<(i32, i32)>,
+}
+
+impl TracedProcess {
+    fn runs(&mut self, process: i32, file: &Path) {
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        self.program = name.to_string_lossy().into();
+        self.language = Language::of(process, file);
+        self.gone = false;
+    }
 }
 
 type StreamKey = (Rc<str>, i32, (u64, u64));
@@ -76,17 +84,15 @@ impl Ledger {
             if procfs::is_foreign(process) {
                 *unseen = Some(Unseen::Foreign);
             }
-            let executable = procfs::executable(process);
-            let name = || procfs::name(process).unwrap_or_else(|| "?".to_owned());
-            let file = executable.as_deref();
-            let program = file.map(file_name);
-            let language = file.map(|file| Language::of(process, file));
-            TracedProcess {
-                program: program.unwrap_or_else(|| name().into()),
-                language: language.unwrap_or_default(),
-                gone: executable.is_none(),
+            let mut known = TracedProcess {
+                program: procfs::name(process).as_deref().unwrap_or("?").into(),
+                gone: true,
                 ..TracedProcess::default()
+            };
+            if let Some(file) = procfs::executable(process) {
+                known.runs(process, &file);
             }
+            known
         })
     }
 
@@ -116,11 +122,9 @@ impl Ledger {
 
     /// A process maps code of this file: the first one after an exec is the program's.
     pub(crate) fn mapped(&mut self, process: i32, file: &Path) {
-        if let Some(known) = self.processes.get_mut(&process)
-            && std::mem::take(&mut known.gone)
-        {
-            known.program = file_name(file);
-            known.language = Language::of(process, file);
+        let known = self.processes.get_mut(&process);
+        if let Some(known) = known.filter(|known| known.gone) {
+            known.runs(process, file);
         }
     }
 
@@ -128,17 +132,20 @@ impl Ledger {
     pub(crate) fn entered(
         &mut self,
         (process, thread): (i32, i32),
+        began_ns: u64,
         number: i64,
         arguments: [u64; 6],
         write: Option<Call>,
     ) {
-        let [first, last, ..] = arguments.map(|argument| argument as u32);
-        match number {
-            libc::SYS_close => self.closed(process, first..=first),
-            libc::SYS_close_range => self.closed(process, first..=last),
-            _ => {}
+        if CLOSING.contains(&number)
+            && let Some(known) = self.processes.get_mut(&process)
+        {
+            let [first, last, ..] = arguments.map(|argument| argument as u32);
+            let closed = first..=[first, last][usize::from(number == libc::SYS_close_range)];
+            (known.descriptors).retain(|&descriptor, _| !closed.contains(&(descriptor as u32)));
         }
         if Self::wanted().any(|wanted| wanted == number) {
+            let write = write.map(|write| Call { began_ns, ..write });
             self.inside.insert(thread, (number, arguments, write));
         }
     }
@@ -156,30 +163,20 @@ impl Ledger {
         let Some((number, arguments, write)) = entered.filter(is_it) else {
             return;
         };
-        if let Some(write) = write {
-            self.add(&write.returned(now_ns, result));
+        if let Some(mut write) = write {
+            write.took_ns = now_ns.saturating_sub(write.began_ns);
+            write.result = result;
+            self.add(&write);
         } else if REQUESTING.contains(&number) {
             self.unseen = Some(Unseen::Request);
         } else if COPYING.contains(&number)
             && result >= 0
             && (number != libc::SYS_fcntl || COPIES.contains(&(arguments[1] as i32)))
         {
-            self.duplicated(process, arguments[0] as i32, result as i32);
+            let target = self.target(process, arguments[0] as i32);
+            let known = self.process(process);
+            known.descriptors.insert(result as i32, target);
         }
-    }
-
-    /// A process closed these descriptors.
-    fn closed(&mut self, process: i32, descriptors: RangeInclusive<u32>) {
-        if let Some(process) = self.processes.get_mut(&process) {
-            let known = &mut process.descriptors;
-            known.retain(|&descriptor, _| !descriptors.contains(&(descriptor as u32)));
-        }
-    }
-
-    /// A process made `copy` another name of `descriptor`.
-    fn duplicated(&mut self, process: i32, descriptor: i32, copy: i32) {
-        let target = self.target(process, descriptor);
-        self.process(process).descriptors.insert(copy, target);
     }
 
     /// The destination of a descriptor: looked up once, until the process changes it.
@@ -260,18 +257,13 @@ impl Ledger {
     }
 
     /// The streams, by program and descriptor.
-    pub(crate) fn into_entries(mut self) -> (Vec<LedgerEntry>, Timeline) {
+    pub(crate) fn into_entries(mut self) -> Vec<LedgerEntry> {
         let input = |process: &TracedProcess| Some(process.descriptors.get(&0)?.identity);
         let inputs: BTreeSet<_> = self.processes.values().filter_map(input).collect();
         for entry in self.entries.values_mut() {
             let target = &entry.stream.target;
             entry.is_read_within = target.kind == Kind::Pipe && inputs.contains(&target.identity);
         }
-        (self.entries.into_values().collect(), self.timeline)
+        self.entries.into_values().collect()
     }
-}
-
-fn file_name(path: &Path) -> Rc<str> {
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    name.to_string_lossy().into()
 }

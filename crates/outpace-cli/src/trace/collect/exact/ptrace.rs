@@ -23,7 +23,6 @@ pub(crate) struct Tracer<'a> {
     started: bool,
     /// The program has ended, or the user interrupts: each thread is let go at its next stop.
     is_over: bool,
-    began_ns: u64,
     /// Of the program, without the processes it leaves behind. Time without a processor is not counted: every stop causes
     /// some.
     run: Recording,
@@ -51,7 +50,6 @@ impl<'a> Tracer<'a> {
             launched,
             started: !launched,
             is_over: false,
-            began_ns: clock::now_ns(),
             run: Recording {
                 call_ns: f64::INFINITY,
                 root,
@@ -79,7 +77,7 @@ impl<'a> Tracer<'a> {
 
     /// Traces it until it has ended, or, if there is no gate, the user interrupts.
     pub(crate) fn run(mut self, gate: Option<UnixStream>) -> io::Result<Recording> {
-        self.began_ns = clock::now_ns();
+        let began_ns = clock::now_ns();
         // Should the program be gone, its end is the next event.
         let _ = gate.map(|mut gate| gate.write_all(b"!"));
         while !self.threads.is_empty() {
@@ -97,7 +95,7 @@ impl<'a> Tracer<'a> {
             let is_gone = self.run.ending.is_some() || self.threads.is_empty();
             if !self.is_over && (is_gone || is_interrupted) {
                 self.is_over = true;
-                self.run.wall_ns = clock::now_ns() - self.began_ns;
+                self.run.wall_ns = clock::now_ns() - began_ns;
                 // One that has ended is reported next.
                 let threads = self.threads.keys();
                 threads.for_each(|&thread| drop(sys::interrupt(thread)));
@@ -197,11 +195,8 @@ impl<'a> Tracer<'a> {
             let of = (process, thread);
             match at {
                 sys::AtCall::Entry { number, arguments } => {
-                    let mut write = memory::begun(of, number, &arguments);
-                    if let Some(write) = &mut write {
-                        write.began_ns = clock::now_ns();
-                    }
-                    self.ledger.entered(of, number, arguments, write);
+                    let write = memory::begun(of, number, &arguments);
+                    (self.ledger).entered(of, clock::now_ns(), number, arguments, write);
                 }
                 sys::AtCall::Exit { result } => self.ledger.left(of, None, now_ns, result),
                 sys::AtCall::No => {}

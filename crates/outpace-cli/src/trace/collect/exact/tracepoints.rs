@@ -145,8 +145,8 @@ impl Rings {
 /// One record, decoded.
 struct Record {
     time_ns: u64,
-    process: i32,
-    thread: i32,
+    /// The process and the thread.
+    of: (i32, i32),
     event: Event,
 }
 
@@ -200,8 +200,7 @@ impl Record {
         let number = |at: usize| Some(i32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
         Some(Self {
             time_ns: u64::from_ne_bytes(*bytes.get(at + 8..)?.first_chunk()?),
-            process: number(at)?,
-            thread: number(at + 4)?,
+            of: (number(at)?, number(at + 4)?),
             event,
         })
     }
@@ -246,24 +245,24 @@ impl Reader {
     }
 
     fn apply(&mut self, record: Record, ledger: &mut Ledger) {
-        let (process, thread, time_ns) = (record.process, record.thread, record.time_ns);
+        let Record { of, time_ns, .. } = record;
         match record.event {
-            Event::Fork(child) => ledger.forked(process, child),
+            Event::Fork(child) => ledger.forked(of.0, child),
             Event::Exec(name) => {
                 self.started = true;
-                ledger.executed(process, &name);
+                ledger.executed(of.0, &name);
             }
             Event::Lost(records) => self.lost += records,
-            Event::Mapped(file) => ledger.mapped(process, Path::new(&file)),
+            Event::Mapped(file) => ledger.mapped(of.0, Path::new(&file)),
             Event::Enter(number, arguments) => {
-                let write = Call::begun((process, thread), time_ns, number, &arguments);
-                ledger.entered((process, thread), number, arguments, write);
+                let write = Call::begun(of, number, &arguments);
+                ledger.entered(of, time_ns, number, arguments, write);
             }
-            Event::Ended if process == self.root => self.ended_ns = Some(time_ns),
+            Event::Ended if of.0 == self.root => self.ended_ns = Some(time_ns),
             Event::Ended => {}
             Event::Exit(number, result) => {
                 self.calls += 1;
-                ledger.left((process, thread), Some(number), time_ns, result);
+                ledger.left(of, Some(number), time_ns, result);
             }
         }
     }
