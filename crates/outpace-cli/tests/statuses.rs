@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-use scripted::{open_terminal, text};
+use scripted::{installed, open_terminal, text};
 
 /// Runs a command line without a terminal.
 fn run(line: &str, stdout: Stdio) -> Output {
@@ -165,5 +165,49 @@ fn a_script_without_its_interpreter_is_said_to_be_there() {
         assert_eq!(refused.status.code(), Some(127));
         let message = text(&refused.stderr);
         assert!(message.contains("the file is there"), "{message}");
+    }
+}
+
+/// `outpace` as a user with so many processes and threads.
+fn with_few_threads(most: u32, arguments: &[&str]) -> Output {
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--reuid=65431", "--regid=65431", "--clear-groups"])
+        .args(["prlimit", &format!("--nproc={most}:{most}")])
+        .arg(env!("CARGO_BIN_EXE_outpace"))
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn where_no_thread_can_be_started_the_limit_is_named() {
+    if !installed("setpriv") || !installed("prlimit") {
+        return;
+    }
+    let alone = with_few_threads(9, &["--version"]);
+    if !alone.status.success() {
+        return eprintln!("skipped: {}", text(&alone.stderr));
+    }
+    for arguments in [
+        &["trace", "true"][..],
+        &["trace", "--exact", "true"],
+        &["run", "true"],
+        &["run", "--pipe", "true"],
+    ] {
+        for most in 1..6 {
+            let output = with_few_threads(most, arguments);
+            let said = text(&output.stderr);
+            assert!(!said.contains("panicked"), "{arguments:?}, {most}: {said}");
+            let names_it = said.contains("ulimit -u");
+            // With one there is none for the program.
+            let is_trace =
+                arguments[0] == "trace" && (most == 1 || output.status.code() != Some(0));
+            assert!(names_it || !is_trace, "{arguments:?}, {most}: {said}");
+            if is_trace {
+                assert_eq!(output.status.code(), Some(126), "{said}");
+            }
+        }
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn start<T>(
     let (mut outside, inside) = UnixStream::pair()?;
     hold(&mut command, inside.into(), outside.as_raw_fd());
     std::thread::scope(|scope| {
-        let starting = scope.spawn(move || command.spawn());
+        let starting = std::thread::Builder::new().spawn_scoped(scope, move || command.spawn())?;
         let mut process = [0; 4];
         let announced = outside.read_exact(&mut process);
         let watched = announced.and_then(|()| watch(i32::from_ne_bytes(process), outside));

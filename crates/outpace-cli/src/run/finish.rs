@@ -244,13 +244,18 @@ impl Relays {
         for outlet in &self.outlets {
             let (outlet, flushed) = (Arc::clone(outlet), Arc::clone(flushed));
             let ends = self.ends.0.clone();
-            thread::spawn(move || {
+            let unflushed = Arc::clone(&flushed);
+            let started = thread::Builder::new().spawn(move || {
                 // Output that cannot be delivered counts as shown.
                 if let Err(error) = outlet.flush() {
                     let _ = ends.send((End::NotFlushed(error), None));
                 }
                 signal(&flushed);
             });
+            if let Err(error) = started {
+                let _ = self.ends.0.send((End::NotFlushed(error), None));
+                signal(&unflushed);
+            }
         }
     }
 }

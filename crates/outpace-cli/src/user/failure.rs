@@ -58,12 +58,21 @@ impl Failure {
             io::ErrorKind::PermissionDenied if Path::new(command).is_dir() => {
                 (126, "that is a directory: name a program in it")
             }
-            io::ErrorKind::PermissionDenied => (126, "make it executable"),
-            // The limit is that of this process.
-            _ if error.raw_os_error() == Some(libc::EMFILE) => {
-                (126, "allow more open files (ulimit -n)")
-            }
-            _ => (126, "run the command by itself to see whether it starts"),
+            _ => match error.raw_os_error() {
+                Some(libc::EACCES) => (126, "make it executable"),
+                Some(libc::EPERM) => (
+                    126,
+                    "a security policy or a filter of system calls (seccomp) forbids it here",
+                ),
+                // The limits are those of this process.
+                Some(libc::EMFILE) => (126, "allow more open files (ulimit -n)"),
+                Some(libc::EAGAIN) => (
+                    126,
+                    "allow more processes and threads (ulimit -u, or pids.max of the control group)",
+                ),
+                Some(libc::ENOMEM) => (126, "allow more memory (ulimit -v)"),
+                _ => (126, "run the command by itself to see whether it starts"),
+            },
         };
         Self::new(status, command.display(), error).remedy(remedy)
     }

@@ -34,22 +34,22 @@ pub(crate) const THREADS: Experiment = Experiment {
 };
 
 fn println<const THREADS: u64>(span: &mut Span) -> io::Result<()> {
-    in_threads(span, THREADS, |index| println!("{index}"));
+    in_threads(span, THREADS, |index| println!("{index}"))?;
     io::stdout().flush()
 }
 
 fn outpace<const THREADS: u64>(span: &mut Span) -> io::Result<()> {
-    in_threads(span, THREADS, |index| outpace::println!("{index}"));
+    in_threads(span, THREADS, |index| outpace::println!("{index}"))?;
     outpace::stdout().flush()
 }
 
 /// Thread `t` of `n` prints lines `t`, `t + n`, `t + 2n`, …
-fn in_threads(span: &mut Span, threads: u64, print: impl Fn(u64) + Sync) {
+fn in_threads(span: &mut Span, threads: u64, print: impl Fn(u64) + Sync) -> io::Result<()> {
     let messages = span.messages;
-    let delays: Vec<Option<u64>> = std::thread::scope(|scope| {
+    let delays: io::Result<Vec<Option<u64>>> = std::thread::scope(|scope| {
         let print = &print;
         let begin = |thread| {
-            scope.spawn(move || {
+            std::thread::Builder::new().spawn_scoped(scope, move || {
                 let mut index = thread;
                 while index < messages {
                     print(index);
@@ -58,14 +58,15 @@ fn in_threads(span: &mut Span, threads: u64, print: impl Fn(u64) + Sync) {
                 thread_delay_ns()
             })
         };
-        let threads: Vec<_> = (0..threads).map(begin).collect();
+        let threads: Vec<_> = (0..threads).map(begin).collect::<io::Result<_>>()?;
         let ended = threads
             .into_iter()
             .map(|thread| thread.join().ok().flatten());
-        ended.collect()
+        Ok(ended.collect())
     });
     span.done_calling();
-    span.worked_in(&delays);
+    span.worked_in(&delays?);
+    Ok(())
 }
 
 fn conclusion(figures: &Figures<'_>) -> Vec<String> {

@@ -54,19 +54,22 @@ impl Contestant {
         // Compilers are slow and independent: as many at once as there are processors.
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let queue = Mutex::new(contestants.into_iter().enumerate());
-        std::thread::scope(|scope| {
-            for _ in 0..workers {
-                scope.spawn(|| {
-                    loop {
-                        let next = queue.lock().ok().and_then(|mut queue| queue.next());
-                        let Some((index, contestant)) = next.filter(|_| !interrupts::came()) else {
-                            break;
-                        };
-                        progress(index);
-                        contestant.compile(until);
-                    }
-                });
+        let work = || {
+            loop {
+                let next = queue.lock().ok().and_then(|mut queue| queue.next());
+                let Some((index, contestant)) = next.filter(|_| !interrupts::came()) else {
+                    break;
+                };
+                progress(index);
+                contestant.compile(until);
             }
+        };
+        std::thread::scope(|scope| {
+            // This one is a worker, too: there may be no other.
+            for _ in 1..workers {
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
         });
     }
 
@@ -205,14 +208,14 @@ fn input(reads: Reads, messages: u64) -> io::Result<Stdio> {
     }
     let (reader, mut writer) = io::pipe()?;
     // The thread ends when all is written, or when the reader is gone.
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         let mut portion = vec![0; 64 << 10];
         while let Ok(length @ 1..) = file.read(&mut portion) {
             if writer.write_all(&portion[..length]).is_err() {
                 return;
             }
         }
-    });
+    })?;
     Ok(reader.into())
 }
 

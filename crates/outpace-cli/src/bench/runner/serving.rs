@@ -10,6 +10,7 @@ use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::child::{self, Stopped, Trial};
@@ -267,15 +268,20 @@ impl<'a> Serving<'a> {
         };
         let message = self.series.experiment.message;
         let connections = entry.connections.map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            let load = scope.spawn(|| {
+        thread::scope(|scope| {
+            let load = thread::Builder::new().spawn_scoped(scope, || {
                 let feeding = feeder.map(|(mut terminal, rate)| {
-                    scope.spawn(move || feed_at(&mut terminal, rate, time, message))
+                    let feed = move || feed_at(&mut terminal, rate, time, message);
+                    thread::Builder::new().spawn_scoped(scope, feed)
                 });
-                let clocked = match run {
+                let (feeding, fed) = match feeding.transpose() {
+                    Ok(feeding) => (feeding, Ok(())),
+                    Err(error) => (None, Err(error)),
+                };
+                let clocked = fed.and_then(|()| match run {
                     Purpose::Clocked => load::ask(address, Server::CLOCK),
                     _ => Ok(()),
-                };
+                });
                 let answers = clocked
                     .map_err(|error| error.to_string())
                     .and_then(|()| source.run(address, connections, time));
@@ -287,7 +293,7 @@ impl<'a> Serving<'a> {
                 }
                 let stopped = load::ask(address, Server::STOP).map_err(|error| error.to_string());
                 answers.and_then(|answers| stopped.map(|()| answers))
-            });
+            })?;
             let child = child::run(
                 &mut command,
                 StandardStream::Stdout,
@@ -341,7 +347,7 @@ fn feed_at(
         if elapsed == time {
             return Ok(());
         }
-        std::thread::sleep(FEED_EVERY);
+        thread::sleep(FEED_EVERY);
     }
 }
 

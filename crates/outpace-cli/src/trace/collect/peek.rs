@@ -49,7 +49,7 @@ pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> 
     if Doing::of(process, thread) != Doing::Running {
         return Err(io::ErrorKind::WouldBlock.into());
     }
-    let look = std::thread::spawn(move || look(process, thread, is_short));
+    let look = std::thread::Builder::new().spawn(move || look(process, thread, is_short))?;
     look.join()
         .unwrap_or_else(|_| Err(io::Error::other("the look failed")))
 }

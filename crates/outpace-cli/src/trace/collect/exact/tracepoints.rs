@@ -53,9 +53,9 @@ impl Points {
     }
 }
 
-/// Drops a value on another thread: closing an event may take as long as thousands of calls.
+/// Drops a value on another thread, if there can be one: closing an event may take as long as thousands of calls.
 fn aside(value: impl Send + 'static) {
-    std::thread::spawn(move || drop(value));
+    let _ = std::thread::Builder::new().spawn(move || drop(value));
 }
 
 /// An event at a tracepoint, not yet enabled.
