@@ -211,3 +211,20 @@ fn where_no_thread_can_be_started_the_limit_is_named() {
         }
     }
 }
+
+#[test]
+fn where_too_few_files_may_be_open_the_limit_is_named() {
+    let few = [
+        "--nofile=8:8",
+        env!("CARGO_BIN_EXE_outpace"),
+        "trace",
+        "true",
+    ];
+    let Ok(output) = Command::new("prlimit").args(few).output() else {
+        return eprintln!("skipped: no prlimit");
+    };
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.starts_with("outpace: files: 8 may be open"), "{said}");
+    assert!(said.contains("ulimit -n"), "{said}");
+}

@@ -1924,3 +1924,135 @@ fn a_profile_has_the_stacks_of_what_ran_where_perf_may_look() {
         .map(|thread| thread["samples"]["length"].as_u64().unwrap());
     assert!(samples.sum::<u64>() > 10, "{profile}");
 }
+
+#[test]
+fn the_tracer_opens_more_files_than_the_program_may() {
+    let script = "ulimit -Sn; grep 'open files' /proc/$PPID/limits";
+    let limited = [
+        "--nofile=8:256",
+        env!("CARGO_BIN_EXE_outpace"),
+        "trace",
+        "sh",
+        "-c",
+        script,
+    ];
+    let Ok(output) = Command::new("prlimit").args(limited).output() else {
+        return eprintln!("skipped: no prlimit");
+    };
+    let said = text(&output.stdout);
+    let limits: Vec<&str> = said.split_ascii_whitespace().collect();
+    assert_eq!(limits, ["8", "Max", "open", "files", "256", "256", "files"]);
+}
+
+#[test]
+fn a_limit_of_files_is_an_error_of_the_report_and_a_signal_for_the_program() {
+    let file = scratch("limited.json");
+    let limited = |script: &str| {
+        let file = file.to_str().unwrap();
+        Command::new("prlimit")
+            .args(["--fsize=100:100", env!("CARGO_BIN_EXE_outpace"), "trace"])
+            .args(["--json", file, "sh", "-c", script])
+            .output()
+    };
+    let Ok(output) = limited("exit 0") else {
+        return eprintln!("skipped: no prlimit");
+    };
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("limited.json: File too large"), "{said}");
+    assert!(said.contains(" wall, "), "{said}");
+    let killed = limited("kill -XFSZ $$").unwrap().status;
+    assert_eq!(killed.signal(), Some(libc::SIGXFSZ));
+}
+
+#[test]
+fn an_earlier_report_stays_until_there_is_another() {
+    let (file, new) = (scratch("earlier.json"), scratch("new.json"));
+    let old = "old ".repeat(100_000);
+    std::fs::write(&file, &old).unwrap();
+    let path = file.to_str().unwrap();
+    let missing = run(&["--json", path, "no-such-program"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), old);
+    let missing = run(&["--json", path, "--profile", "/proc/no/a", "true"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), old);
+    let missing = run(&["--json", new.to_str().unwrap(), "no-such-program"]);
+    assert_eq!(missing.status.code(), Some(127));
+    assert!(!new.exists());
+    // Also while the program runs; and then all of it is replaced.
+    let output = run(&["--json", path, "cat", path]);
+    assert_eq!(text(&output.stdout), old);
+    assert_eq!(json(&file)["command"][0], "cat");
+}
+
+#[test]
+fn a_report_on_stdout_comes_after_what_the_program_wrote_there() {
+    let file = scratch("both");
+    std::fs::write(&file, "first\n").unwrap();
+    let appended = std::fs::File::options().append(true).open(&file).unwrap();
+    let traced = ["--json", "/dev/stdout", "echo", "hello"];
+    let status = outpace(&traced).stdout(appended).status().unwrap();
+    assert!(status.success());
+    let all = std::fs::read_to_string(&file).unwrap();
+    let report = all.strip_prefix("first\nhello\n").expect(&all);
+    let report: Value = serde_json::from_str(report).unwrap();
+    assert_eq!(report["command"][0], "echo");
+}
+
+#[test]
+fn a_full_disk_leaves_the_earlier_report() {
+    let outpace = env!("CARGO_BIN_EXE_outpace");
+    let script = format!(
+        "mount -t tmpfs -o size=64k none /mnt && cd /mnt && echo old > kept && (cat /dev/zero > rest) 2>/dev/null; \
+         {outpace} trace --json kept sh -c true {}; echo $?; cat kept",
+        "word ".repeat(10_000)
+    );
+    let output = Command::new("unshare")
+        .args(["-m", "sh", "-c", &script])
+        .output();
+    let Ok(output) = output else {
+        return eprintln!("skipped: no unshare");
+    };
+    let said = text(&output.stderr);
+    if said.contains("unshare") || said.contains("mount") {
+        return eprintln!("skipped: {said}");
+    }
+    assert_eq!(text(&output.stdout), "1\nold\n", "{said}");
+    assert!(said.contains("kept: No space left on device"), "{said}");
+}
+
+#[test]
+fn a_process_that_has_ended_is_not_said_to_be_none() {
+    let mut child = Command::new("true").spawn().unwrap();
+    let process = child.id().to_string();
+    let state = || std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    wait_until("it has ended", || state().contains(") Z "));
+    let output = run(&["-p", &process]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("has ended, and its parent"), "{said}");
+    child.wait().unwrap();
+}
+
+#[test]
+fn another_tracer_is_told_of() {
+    if !installed("strace") {
+        return;
+    }
+    let words = [
+        "-f",
+        "-o",
+        "/dev/null",
+        env!("CARGO_BIN_EXE_outpace"),
+        "trace",
+        "true",
+    ];
+    let output = Command::new("strace").args(words).output().unwrap();
+    let said = text(&output.stderr);
+    if !output.status.success() {
+        return eprintln!("skipped: {said}");
+    }
+    let told = said.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("traced it, too (ptrace)"), "{said}");
+}

@@ -1,12 +1,14 @@
-//! Descriptors: whether their other end is gone, and which standard streams were closed at the start. Before `main`, Rust's
+//! Descriptors: how many may be open, whether their other end is gone, and which standard streams were closed at the start. Before `main`, Rust's
 //! runtime polls the standard streams, and opens the null device in the place of a closed one.
 #![allow(unsafe_code)]
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// Whether descriptors 0 to 2 were closed when this program was started.
@@ -68,6 +70,32 @@ pub(crate) fn poll_as_others() {
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK_AT_DESCRIPTORS: extern "C" fn() = look_at_descriptors;
+
+/// The limit of open files that this program was started with, if it has another one now.
+static LIMIT: OnceLock<Rlimit> = OnceLock::new();
+
+/// Lets this process open as many files as it may allow itself, and returns how many (`None`: any number).
+pub(crate) fn allow_most() -> Option<u64> {
+    let before = getrlimit(Resource::Nofile);
+    let most = Rlimit {
+        current: before.maximum,
+        ..before
+    };
+    if before.current == most.current || setrlimit(Resource::Nofile, most).is_err() {
+        return before.current;
+    }
+    LIMIT.get_or_init(|| before);
+    most.current
+}
+
+/// Lets a program start with the limit of open files that this program was started with.
+pub(crate) fn limit_as_before(command: &mut Command) {
+    if let Some(before) = LIMIT.get().copied() {
+        let limit = move || Ok(setrlimit(Resource::Nofile, before)?);
+        // SAFETY: the closure allocates nothing, and `setrlimit` is a system call.
+        unsafe { command.pre_exec(limit) };
+    }
+}
 
 /// Lets a program start with those of its standard streams closed that it inherits, and that were closed when this program
 /// was started.

@@ -15,8 +15,8 @@ use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, IoCounters};
 use crate::platform::{descriptors, interrupts, signals};
 use crate::user::action::Action;
-use crate::user::failure::{Failure, Outcome, require_proc};
-use crate::user::output;
+use crate::user::failure::{Failure, Outcome, require_files, require_proc};
+use crate::user::output::{self, Reserved};
 use crate::user::quantity::whole;
 use crate::user::screen::Screen;
 use clap::Args;
@@ -27,7 +27,6 @@ use judge::{stacks, streams};
 use model::findings::{Elsewhere, Findings};
 use model::timeline::MOST_SPANS;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +43,8 @@ use view::{json, profile, report};
 /// it stops the program at two dozen of them, and now and then at two more, or, where that could cut one in two (on terminals and
 /// sockets), has the kernel note them for a moment or samples faster. --exact sees every write call.
 ///
-/// The report goes to stderr. The exit status is the command's. Signals are passed on to it. When it is stopped, so is `trace`, and both
+/// The report goes to stderr. The exit status is the command's; where that is 0 and the report or a file of it could not be
+/// written, it is 1. Signals are passed on to it. When it is stopped, so is `trace`, and both
 /// go on together. A signal to the whole process group (kill %1) may reach it twice.
 #[derive(Args, Debug)]
 pub(crate) struct Trace {
@@ -61,7 +61,8 @@ pub(crate) struct Trace {
 
     /// Write the findings to this file as JSON
     ///
-    /// docs/trace.schema.json describes it, as a JSON Schema.
+    /// docs/trace.schema.json describes it, as a JSON Schema. A file that is there is replaced at the end: a run that does not
+    /// take place leaves it as it is. /dev/stdout is written behind what the command wrote.
     #[arg(long, value_name = "FILE", value_parser = output::file())]
     json: Option<PathBuf>,
 
@@ -91,9 +92,10 @@ impl Action for Trace {
     fn run(self) -> Outcome {
         output::distinct(&[("--json", &self.json), ("--profile", &self.profile)])?;
         require_proc()?;
-        // Opens them before the program runs: a wrong name must not cost a run.
-        let json = self.json.as_deref().map(output::create).transpose()?;
-        let profile = self.profile.as_deref().map(output::create).transpose()?;
+        require_files()?;
+        signals::make_file_limit_an_error();
+        let json = self.json.as_deref().map(Reserved::at).transpose()?;
+        let profile = self.profile.as_deref().map(Reserved::at).transpose()?;
         let most_spans = MOST_SPANS * usize::from(profile.is_some());
         interrupts::install(self.pid.is_none());
         let mut findings = self.observe(most_spans)?;
@@ -101,7 +103,7 @@ impl Action for Trace {
             let note = "the profile shows only writes that were seen to wait; --exact shows all";
             findings.run.notes.push(note.to_owned());
         }
-        let shown = self.show(&findings, json, profile);
+        let shown = Self::show(&findings, json, profile);
         let ending = findings.run.ending.unwrap_or(Ending::Exited(0));
         // A command that fails itself says more by its status.
         if ending != Ending::Exited(0) {
@@ -116,22 +118,20 @@ impl Action for Trace {
 impl Trace {
     /// Writes what was found to the files that are wanted, and to stderr.
     fn show(
-        &self,
         findings: &Findings,
-        json: Option<File>,
-        profile: Option<File>,
+        json: Option<Reserved>,
+        profile: Option<Reserved>,
     ) -> Result<(), Failure> {
         let verdict = Verdict::on(findings);
-        if let (Some(file), Some(path)) = (json, &self.json) {
-            output::fill_json(file, path, &json::value(findings, &verdict))?;
-        }
-        if let (Some(file), Some(path)) = (profile, &self.profile) {
-            output::fill_json(file, path, &profile::build(findings))?;
-        }
+        let json = json.map_or(Ok(()), |file| {
+            file.fill_json(&json::value(findings, &verdict))
+        });
+        let profile = profile.map_or(Ok(()), |file| file.fill_json(&profile::build(findings)));
         let screen = Screen::of_or_endless(&io::stderr());
-        io::stderr()
+        let shown = io::stderr()
             .write_all(report::text(findings, &verdict, screen).as_bytes())
-            .map_err(|error| Failure::failed("stderr", error))
+            .map_err(|error| Failure::failed("stderr", error));
+        json.and(profile).and(shown)
     }
 
     /// Traces what the command line names.
@@ -151,6 +151,7 @@ impl Trace {
                 let mut command = Command::new(&self.command[0]);
                 command.args(&self.command[1..]);
                 signals::pass_on_to(&mut command);
+                descriptors::limit_as_before(&mut command);
                 descriptors::close_as_before(&mut command, [true; 3]);
                 (Subject::Program(command), words.collect())
             }
@@ -162,12 +163,7 @@ impl Trace {
     fn cannot_start(&self, error: &io::Error) -> Failure {
         match (self.pid, self.command.first()) {
             (None, Some(program)) => Failure::cannot_start(program, error),
-            (Some(process), _) if procfs::running_threads(process).is_empty() => {
-                Failure::failed(format!("process {process}"), "no such process")
-                    .remedy("give the number of a running process, as ps shows it")
-            }
-            (process, _) => Failure::failed(format!("process {}", process.unwrap_or(0)), error)
-                .remedy("trace it as the user it belongs to, or as root; only one tracer may be attached"),
+            (process, _) => Failure::cannot_watch(process.unwrap_or(0), error),
         }
     }
 }

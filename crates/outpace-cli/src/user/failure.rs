@@ -1,7 +1,7 @@
 //! Errors, in the one form that every error of the program has.
 
 use super::inert::inert;
-use crate::platform;
+use crate::platform::{self, descriptors, procfs};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, Write};
@@ -14,8 +14,8 @@ pub(crate) type Outcome = Result<ExitCode, Failure>;
 
 /// The rule for the exit status, for help and manual.
 pub(crate) const STATUSES: &str = "0 if all went well; 1 if something failed, or a thing that was asked for \
-    is not there; 2 if the command line is wrong. run and trace end as their program ended: 127 if there is none of that \
-    name, 126 if it cannot be started.";
+    is not there; 2 if the command line is wrong. run and trace end as their program ended (trace with 1 if that is 0 and its report \
+    could not be written): 127 if there is none of that name, 126 if it cannot be started.";
 
 /// An error, shown as `outpace: <object>: <cause>` with one remedy on the line below.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +77,29 @@ impl Failure {
         Self::new(status, command.display(), error).remedy(remedy)
     }
 
+    /// A process of this number cannot be watched.
+    pub(crate) fn cannot_watch(process: i32, error: &io::Error) -> Self {
+        let object = format!("process {process}");
+        if procfs::name(process).is_none() {
+            Self::failed(object, "no such process")
+                .remedy("give the number of a running process, as ps shows it")
+        } else if procfs::running_threads(process).is_empty() {
+            Self::failed(
+                object,
+                "has ended, and its parent has not waited for it yet",
+            )
+            .remedy("give the number of a running process, such as its parent's")
+        } else if rustix::process::geteuid().is_root() {
+            Self::failed(object, error).remedy(
+                "a security policy or another tracer (TracerPid in /proc/PID/status) forbids it: only one may be attached",
+            )
+        } else {
+            Self::failed(object, error).remedy(
+                "trace it as the user it belongs to, or as root; only one tracer may be attached",
+            )
+        }
+    }
+
     fn new(status: u8, object: impl fmt::Display, cause: impl fmt::Display) -> Self {
         Self {
             status,
@@ -125,6 +148,19 @@ pub(crate) fn require_proc() -> Result<(), Failure> {
     .remedy("mount it (mount -t proc proc /proc, or unshare --mount-proc), or work where it is"))
 }
 
+/// Lets this process open as many files as it may, and fails where these are so few that the files of one thread may be too many.
+pub(crate) fn require_files() -> Result<(), Failure> {
+    const FEWEST: u64 = 32;
+    match descriptors::allow_most() {
+        Some(few) if few < FEWEST => {
+            let cause = format!("{few} may be open, which is too few to watch a program");
+            Err(Failure::failed("files", cause)
+                .remedy(format!("allow {FEWEST} or more (ulimit -n)")))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let object = Some(self.object.as_str()).filter(|object| !object.is_empty());
@@ -147,6 +183,10 @@ mod tests {
             failure.to_string(),
             "outpace: pty: out of terminals\n  close some and try again"
         );
+        let forbidden = io::Error::from_raw_os_error(libc::EPERM);
+        let ours = Failure::cannot_watch(std::process::id() as i32, &forbidden).to_string();
+        let is_root = rustix::process::geteuid().is_root();
+        assert_eq!(ours.contains("or as root"), !is_root, "{ours}");
         assert_eq!(
             Failure::usage("", "no such rung").to_string(),
             "outpace: '': no such rung"

@@ -2,6 +2,8 @@
 
 use super::failure::Failure;
 use crate::platform::ending::Ending;
+use rustix::fs::{FallocateFlags, OFlags, fallocate};
+use rustix::io::Errno;
 use serde::Serialize;
 use std::fmt;
 use std::fs::File;
@@ -54,6 +56,65 @@ pub(crate) fn distinct(files: &[(&'static str, &Option<PathBuf>)]) -> Result<(),
     Ok(())
 }
 
+/// A file that the user asked for, whose text comes later. Until then, what it had stays, and an empty one is not left behind.
+pub(crate) struct Reserved {
+    file: File,
+    path: PathBuf,
+    is_new: bool,
+}
+
+impl Reserved {
+    /// Opens it now: a wrong name must not cost the work whose results it shall have.
+    pub(crate) fn at(path: &Path) -> Result<Self, Failure> {
+        // Streams that have been opened already get it behind what they have.
+        let streams = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
+        let is_stream = streams.iter().any(|place| path.starts_with(place));
+        let mut how = File::options();
+        how.write(true).append(is_stream);
+        let (opened, is_new) = match how.clone().create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // A link may lead to none.
+                (how.create(true).truncate(false).open(path), false)
+            }
+            opened => (opened, true),
+        };
+        let file = opened.map_err(|error| not_written(path, error))?;
+        let path = path.to_owned();
+        Ok(Self { file, path, is_new })
+    }
+
+    /// Writes a value and a newline, in the place of what it had.
+    pub(crate) fn fill_json(mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let text = serde_json::to_string(value);
+        let text = text.map_err(|error| not_written(&self.path, error))?;
+        self.fill(format!("{text}\n").as_bytes())
+            .map_err(|error| not_written(&self.path, error))
+    }
+
+    fn fill(&mut self, text: &[u8]) -> io::Result<()> {
+        let is_kept = rustix::fs::fcntl_getfl(&self.file)?.contains(OFlags::APPEND);
+        let is_file = self.file.metadata()?.is_file();
+        if is_kept || !is_file {
+            return self.file.write_all(text);
+        }
+        // A full disk is known before the old text is gone, where the file system can tell.
+        let length = text.len() as u64;
+        match fallocate(&self.file, FallocateFlags::KEEP_SIZE, 0, length) {
+            Err(Errno::NOSPC | Errno::DQUOT) => return Err(Errno::NOSPC.into()),
+            _ => self.file.write_all(text)?,
+        }
+        self.file.set_len(length)
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if self.is_new && self.file.metadata().is_ok_and(|file| file.len() == 0) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
 /// Creates a file that the user asked for.
 pub(crate) fn create(path: &Path) -> Result<File, Failure> {
     File::create(path).map_err(|error| not_written(path, error))
@@ -67,18 +128,8 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), Failure> {
 
 /// Creates and writes one.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    fill(create(path)?, path, text.as_bytes())
-}
-
-/// Writes a value and a newline to a file that was created.
-pub(crate) fn fill_json(file: File, path: &Path, value: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_string(value).map_err(|error| not_written(path, error))?;
-    fill(file, path, format!("{text}\n").as_bytes())
-}
-
-/// Writes all of a file that was created.
-fn fill(mut file: File, path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    file.write_all(bytes)
+    create(path)?
+        .write_all(text.as_bytes())
         .map_err(|error| not_written(path, error))
 }
 

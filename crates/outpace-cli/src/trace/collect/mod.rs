@@ -52,9 +52,10 @@ pub(super) fn record(
         Subject::Process(process) => Some(process),
         Subject::Program(_) => None,
     };
-    let mut recorder = None;
+    let (mut recorder, mut tracer) = (None, None);
     // Called with the process while it certainly exists and, if it is ours, has not begun.
     let mut ready = |process| {
+        tracer = procfs::status(process, "TracerPid").filter(|tracer| tracer != "0");
         if exact || most_spans > 0 {
             // The shell that starts perf ends first: perf must not become our child.
             let _ = set_child_subreaper(None);
@@ -95,6 +96,9 @@ pub(super) fn record(
             run.notes.push(left);
         }
     }
+    run.notes.extend(tracer.map(|tracer| {
+        format!("process {tracer} traced it, too (ptrace): the time in which that held it is in these times")
+    }));
     match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
         None => {}
         Some(Ok(samples)) => run.samples = samples,
