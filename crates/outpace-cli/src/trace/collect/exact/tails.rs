@@ -173,10 +173,10 @@ mod tests {
 
     #[test]
     fn line_ends_are_counted_where_the_kernel_may_be_asked() {
-        use crate::trace::collect::exact::tracepoints::Points;
+        use crate::trace::collect::exact::tracepoints::{Points, event};
         use std::io::{IoSlice, Write};
         let mut null = std::fs::File::create("/dev/null").unwrap();
-        let event = Points::find().and_then(|points| points.enter_alone());
+        let event = Points::find().and_then(|points| event(points.enter).build());
         let Ok(tails) = event.and_then(Tails::begin) else {
             eprintln!("skipped: tracepoints or bpf(2) are not permitted");
             return;

@@ -10,7 +10,7 @@ use crate::platform::{interrupts, stops};
 use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::sys;
 use crate::trace::model::findings::{Mode, Recording};
-use perf_event::events::Tracepoint;
+use perf_event::events::{Event as Kind, Software, Tracepoint};
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler, data};
 use perf_event_open_sys::bindings::PERF_RECORD_MISC_COMM_EXEC as COMM_EXEC;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -24,32 +24,28 @@ use std::time::Duration;
 /// The tracepoints' numbers; there is a value only where this user may read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Points {
-    enter: u64,
-    exit: u64,
+    pub(super) enter: Tracepoint,
+    exit: Tracepoint,
 }
 
 /// The largest ring, and the least: the limit on locked memory may be lower than the first.
 const LARGEST_RING: usize = 16 << 20;
 const LEAST_RING: usize = 128 << 10;
-/// How long records may lie in a ring that is not filling.
-const PATIENCE: Duration = Duration::from_millis(20);
+/// How long records may lie in a ring that is not filling, and an end go unnoticed.
+const PATIENCE: Duration = Duration::from_millis(10);
 
 impl Points {
     pub(crate) fn find() -> io::Result<Self> {
         let id = |name: &str| {
             let place = "/sys/kernel/tracing/events/raw_syscalls";
             let text = fs::read_to_string(format!("{place}/{name}/id"))?;
-            text.trim().parse().map_err(io::Error::other)
+            let number = text.trim().parse().map_err(io::Error::other);
+            number.map(Tracepoint::with_id)
         };
         Ok(Self {
             enter: id("sys_enter")?,
             exit: id("sys_exit")?,
         })
-    }
-
-    /// Opens the one at the entry of a call for this thread alone, without records.
-    pub(super) fn enter_alone(&self) -> io::Result<Counter> {
-        event(self.enter).build()
     }
 }
 
@@ -58,20 +54,20 @@ fn aside(value: impl Send + 'static) {
     let _ = std::thread::Builder::new().spawn(move || drop(value));
 }
 
-/// An event at a tracepoint, not yet enabled.
-fn event<'a>(tracepoint: u64) -> Builder<'a> {
-    let mut event = Builder::new(Tracepoint::with_id(tracepoint));
+/// An event of this thread whose records may go to a ring, not yet enabled.
+pub(super) fn event<'a>(event: impl Kind) -> Builder<'a> {
+    let mut event = Builder::new(event);
     event.include_kernel().include_hv().sample_period(1);
     event.sample(SampleFlag::TID | SampleFlag::TIME | SampleFlag::RAW);
     event.sample_id_all(true).clockid(Clock::MONOTONIC);
     event
 }
 
-/// The rings of all processors, and the events that fill them, too.
+/// The rings of all processors, and the events that fill them.
 pub(crate) struct Rings {
     points: Points,
     rings: Vec<Sampler>,
-    others: Vec<Counter>,
+    events: Vec<Counter>,
     tails: Option<Tails>,
 }
 
@@ -94,21 +90,22 @@ impl Rings {
         let mut rings = Self {
             points,
             rings: Vec::new(),
-            others: Vec::new(),
+            events: Vec::new(),
             tails: None,
         };
         let online = fs::read_to_string("/sys/devices/system/cpu/online")?;
         let ranges = online.trim().split(',').filter_map(procfs::range);
         for processor in ranges.flatten() {
-            let mut ring: Option<Sampler> = None;
+            // Of no thread: poll(2) returns at once when the thread of an event has ended.
+            let mut ring = event(Software::DUMMY);
+            (ring.any_pid().one_cpu(processor)).wakeup_watermark(LEAST_RING / 4);
+            let ring = ring.build()?.sampled(size)?;
             for &thread in threads {
-                for tracepoint in [points.enter, points.exit] {
-                    let is_enter = tracepoint == points.enter;
+                for (tracepoint, is_enter) in [(points.enter, true), (points.exit, false)] {
                     let mut event = event(tracepoint);
                     event.inherit(true).observe_pid(thread).one_cpu(processor);
                     event.enabled(!launched).enable_on_exec(launched);
                     event.task(is_enter).mmap(is_enter);
-                    event.wakeup_watermark(LEAST_RING / 4);
                     // The records of `mmap` have no time.
                     event.mmap2(is_enter).comm(is_enter).comm_exec(is_enter);
                     let event = match event.build() {
@@ -117,22 +114,18 @@ impl Rings {
                         event => event?,
                     };
                     sys::set_filter(&event, &filter)?;
-                    if let Some(ring) = &ring {
-                        sys::send_to(&event, ring)?;
-                        rings.others.push(event);
-                    } else {
-                        ring = Some(event.sampled(size)?);
-                    }
+                    sys::send_to(&event, &ring)?;
+                    rings.events.push(event);
                 }
             }
-            rings.rings.extend(ring);
+            rings.rings.push(ring);
         }
         // Without it everything else is still seen.
-        rings.tails = points.enter_alone().and_then(Tails::begin).ok();
+        rings.tails = event(points.enter).build().and_then(Tails::begin).ok();
         Ok(rings)
     }
 
-    /// Waits until a ring is a quarter full or all that was watched has ended, or for a while.
+    /// Waits until a ring is a quarter full, or for a while.
     fn wait(&self) {
         let rings = self.rings.iter().map(sys::borrowed);
         let waiting = rings.map(|ring| PollFd::from_borrowed_fd(ring, PollFlags::IN));
@@ -177,7 +170,7 @@ impl Record {
                 let raw = sample.raw()?;
                 let word = |at: usize| Some(u64::from_ne_bytes(*raw.get(at * 8..)?.first_chunk()?));
                 let number = word(1)? as i64;
-                if word(0)? & 0xffff == points.enter {
+                if word(0)? & 0xffff == points.enter.id() {
                     let arguments: Option<Vec<u64>> = (2..8).map(word).collect();
                     Event::Enter(number, arguments?.try_into().ok()?)
                 } else {
@@ -235,11 +228,10 @@ impl Reader {
                 }
             }
         }
-        self.records.sort_by_key(|record| record.time_ns);
-        let is_ready = |record: &Record| record.time_ns <= until_ns;
-        let ready = self.records.partition_point(is_ready);
-        let later = self.records.split_off(ready);
-        for record in std::mem::replace(&mut self.records, later) {
+        let ready = (self.records).extract_if(.., |record| record.time_ns <= until_ns);
+        let mut ready: Vec<Record> = ready.collect();
+        ready.sort_by_key(|record| record.time_ns);
+        for record in ready {
             self.apply(record, ledger);
         }
     }
