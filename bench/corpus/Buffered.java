@@ -1,18 +1,15 @@
-import java.io.BufferedWriter;
-import java.io.FileDescriptor;
-import java.io.FileOutputStream;
-import java.io.OutputStreamWriter;
-import java.io.PrintWriter;
+import java.io.*;
 
-/** A large buffer, wherever it goes: the remedy. */
+/** A large buffer that only the exit writes, also where each print is flushed: the remedy. */
 class Buffered {
     public static void main(String[] arguments) {
+        PrintStream out = new PrintStream(new BufferedOutputStream(new FileOutputStream(FileDescriptor.out), 1 << 16));
+        System.setOut(new PrintStream(out) { public void flush() {} });
+        Runtime.getRuntime().addShutdownHook(new Thread(out::flush));
         int lines = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 20000;
-        FileOutputStream stdout = new FileOutputStream(FileDescriptor.out);
-        PrintWriter out = new PrintWriter(new BufferedWriter(new OutputStreamWriter(stdout), 1 << 16));
         for (int n = 0; n < lines; n++) {
-            out.println("line " + n);
+            System.out.println("line " + n);
+            System.out.flush();
         }
-        out.flush();
     }
 }
