@@ -640,6 +640,24 @@ fn the_exact_mode_does_with_little_locked_memory() {
 }
 
 #[test]
+fn without_leave_to_see_every_call_the_program_is_not_blamed() {
+    if !installed("strace") {
+        return;
+    }
+    let refusal = "inject=perf_event_open,ptrace:error=EPERM";
+    let trace = ["-e", "trace=perf_event_open,ptrace", "-o", "/dev/null"];
+    let output = Command::new("strace")
+        .args(trace)
+        .args(["-e", refusal, env!("CARGO_BIN_EXE_outpace")])
+        .args(["trace", "--exact", "true"])
+        .output()
+        .unwrap();
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{error}");
+    assert!(error.contains("run it without --exact"), "{error}");
+}
+
+#[test]
 fn the_name_of_a_program_does_nothing_to_the_terminal() {
     let name = scratch("e\u{1b}]0;title\u{7}vil");
     std::fs::copy("/bin/echo", &name).unwrap();
@@ -1699,31 +1717,40 @@ fn io_count(process: u32, name: &str) -> u64 {
 const SOME_LOOKS: u64 = 300;
 
 #[test]
-fn a_running_process_is_watched_until_it_ends() {
-    for exact in [false, true] {
-        let mut child = Command::new("sh")
-            .args([
-                "-c",
-                "read x; i=0; while [ $i -lt 5000 ]; do echo $i; i=$((i+1)); done; read y",
-            ])
+fn a_running_process_is_watched_until_it_ends_and_so_are_its_children() {
+    let lines = "read x; i=0; while [ $i -lt 5000 ]; do echo $i; i=$((i+1)); done; read y";
+    let of_child = format!("({lines}); :");
+    let attached = |mut tracer: Command, mut sh: Command, lines: &str, exact: bool| {
+        let sh = sh.args(["-c", lines]);
+        let mut child = sh
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
+        let mut writer = child.id();
+        if lines == of_child {
+            let children = format!("/proc/{writer}/task/{writer}/children");
+            wait_until("the writer", || {
+                let children = std::fs::read_to_string(&children).unwrap();
+                let first = children.split(' ').next().unwrap().parse();
+                writer = first.unwrap_or(writer);
+                writer != child.id()
+            });
+        }
         let file = scratch("attached.json");
-        let mut arguments = vec!["--json", file.to_str().unwrap()];
-        arguments.extend(exact.then_some("--exact"));
-        let process = child.id().to_string();
-        let watching = outpace(&[&arguments[..], &["-p", &process]].concat())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        wait_until("the watcher", || watches(watching.id(), child.id()));
+        std::fs::write(&file, "").unwrap();
+        tracer.args(["--json", file.to_str().unwrap()]);
+        tracer.args(&["--exact"][..usize::from(exact)]);
+        tracer.args(["-p", &child.id().to_string()]);
+        let watching = tracer.stderr(Stdio::piped()).spawn().unwrap();
+        wait_until("the watcher", || {
+            [child.id(), writer].map(|process| watches(watching.id(), process)) == [true; 2]
+        });
         let mut stdin = child.stdin.take().unwrap();
         stdin.write_all(b"\n").unwrap();
         if !exact {
             // The counters of a process end with it, unless it is our child: the watcher must have had a look since.
-            wait_until("the writes", || io_count(child.id(), "syscw") >= 5000);
+            wait_until("the writes", || io_count(writer, "syscw") >= 5000);
             let before = io_count(watching.id(), "syscr");
             wait_until("the watcher's next looks", || {
                 io_count(watching.id(), "syscr") >= before + SOME_LOOKS
@@ -1734,13 +1761,19 @@ fn a_running_process_is_watched_until_it_ends() {
         let report = watching.wait_with_output().unwrap();
         assert!(report.status.success(), "{}", text(&report.stderr));
         let found = json(&file);
-        let calls: u64 = found["streams"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|stream| stream["calls"].as_u64().unwrap())
-            .sum();
-        assert_eq!(calls, 5000, "{found:#}");
+        let calls = |stream: &Value| stream["calls"].as_u64().unwrap();
+        let streams = found["streams"].as_array().unwrap();
+        assert_eq!(streams.iter().map(calls).sum::<u64>(), 5000, "{found:#}");
+    };
+    for lines in [lines, &of_child] {
+        for exact in [false, true] {
+            attached(outpace(&[]), Command::new("sh"), lines, exact);
+        }
+        if installed("setpriv") {
+            let mut sh = Command::new("setpriv");
+            sh.args(["--bounding-set=-all", "--inh-caps=-all", "sh"]);
+            attached(scripted::without_privileges("trace"), sh, lines, true);
+        }
     }
 }
 

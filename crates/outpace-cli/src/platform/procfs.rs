@@ -217,6 +217,31 @@ pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
         .unwrap_or_default()
 }
 
+/// A process and its descendants, but for this process and its own.
+pub(crate) fn tree(root: i32) -> Vec<i32> {
+    let ours = std::process::id() as i32;
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(&process) = found.get(next) {
+        for thread in threads(process) {
+            let mut children = children(process, thread);
+            children.retain(|child| *child != ours && !found.contains(child));
+            found.extend(children);
+        }
+        next += 1;
+    }
+    found
+}
+
+/// The threads of these processes that have not ended, each with its process.
+pub(crate) fn tree_threads(root: i32) -> Vec<(i32, i32)> {
+    let of_process = |process| {
+        let threads = running_threads(process).into_iter();
+        threads.map(move |thread| (process, thread))
+    };
+    tree(root).into_iter().flat_map(of_process).collect()
+}
+
 /// So many bytes at `address` in the memory of a process, if all of them can be read.
 pub(crate) fn peek(process: i32, address: u64, length: u64) -> Option<Vec<u8>> {
     let memory = fs::File::open(format!("/proc/{process}/mem")).ok()?;

@@ -162,6 +162,10 @@ impl Trace {
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
         match (self.pid, self.command.first()) {
+            (None, _) if error.kind() == io::ErrorKind::Unsupported => {
+                Failure::failed("--exact is not permitted here", error)
+                    .remedy("run it without --exact")
+            }
             (None, Some(program)) => Failure::cannot_start(program, error),
             (process, _) => Failure::cannot_watch(process.unwrap_or(0), error),
         }

@@ -107,10 +107,13 @@ pub(super) fn record(
     Ok((run, seen))
 }
 
-/// Of a process and its children (`last` where it is gone), or of the children that have been reaped.
+/// Of a process and its descendants (`last` where it is gone), or of the children that have been reaped.
 fn processor_time(process: Option<i32>, last: Processor) -> Processor {
-    let of_process = |process| Stat::of(process).map_or(last, Stat::with_children);
-    process.map_or_else(clock::children, of_process)
+    let of_tree = |process| {
+        let stats = procfs::tree(process).into_iter().filter_map(Stat::of);
+        stats.map(Stat::with_children).reduce(Processor::plus)
+    };
+    process.map_or_else(clock::children, |process| of_tree(process).unwrap_or(last))
 }
 
 /// By the kernel's counters and samples.
@@ -162,14 +165,17 @@ fn lightly(
     Ok((run, Seen::Processes(processes)))
 }
 
-/// Of a program at its gate, or of a process that is running already.
+/// Of a program at its gate, or of a process that is running already, with its descendants.
 fn every_call(
     root: i32,
     gate: Option<UnixStream>,
     ledger: &mut Ledger,
     ready: &mut dyn FnMut(i32),
 ) -> io::Result<Recording> {
-    let (threads, launched) = (procfs::running_threads(root), gate.is_some());
+    let launched = gate.is_some();
+    let tree = procfs::tree(root).into_iter();
+    tree.for_each(|process| ledger.look_at(process));
+    let threads = || procfs::tree_threads(root);
     let rings = Points::find().and_then(|points| Rings::open(points, &threads, launched));
     if launched {
         // After the rings, as perf locks memory, too.
@@ -178,7 +184,11 @@ fn every_call(
     match rings {
         Ok(rings) => tracepoints::watch(rings, root, gate, ledger),
         Err(refusal) => {
-            let mut run = Tracer::attach(root, ledger, launched)?.run(gate)?;
+            let both = |error| format!("tracepoints: {refusal}; ptrace: {error}");
+            let tracer = Tracer::attach(root, ledger, launched);
+            let tracer =
+                tracer.map_err(|error| io::Error::new(io::ErrorKind::Unsupported, both(error)));
+            let mut run = tracer?.run(gate)?;
             run.notes.push(format!(
                 "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON, a readable \
                  /sys/kernel/tracing and enough locked memory, tracing costs a hundredth of this, and setuid programs keep \

@@ -212,6 +212,8 @@ pub(crate) enum Unseen {
     Request,
     /// By send(2) and its like, where no writes are counted.
     Sent,
+    /// In a process that this user may not trace.
+    Refused,
     /// By calls of another kind of processor, in the exact modes.
     Foreign,
     /// After a wait for room outside of the write calls, in the exact modes.
@@ -224,6 +226,7 @@ impl Unseen {
         match self {
             Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
             Self::Sent => "what it sent to its socket could not be seen; --exact counts it",
+            Self::Refused => "some of its processes do not let this user trace them",
             Self::Polled => "its waits for room after EAGAIN are seen without --exact only",
             Self::Foreign => "the calls of a 32-bit program are seen without --exact only",
         }

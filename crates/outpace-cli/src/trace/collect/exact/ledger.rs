@@ -115,7 +115,9 @@ impl Ledger {
             // Only its short name is known.
             now.program = name.into();
         } else {
-            now.descriptors.retain(|descriptor, _| *descriptor <= 2);
+            // The copy of a descriptor that was closed soon may not be known before.
+            let is_known = |target: &Target| target.kind != Kind::Unknown;
+            (now.descriptors).retain(|&descriptor, target| descriptor <= 2 && is_known(target));
         }
         self.look_at(process);
     }
@@ -265,5 +267,28 @@ impl Ledger {
             entry.is_read_within = target.kind == Kind::Pipe && inputs.contains(&target.identity);
         }
         self.entries.into_values().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_shell_redirects_a_program_is_looked_up_when_that_runs() {
+        let (mut ledger, ours) = (Ledger::default(), std::process::id() as i32);
+        let of = (ours, ours);
+        // A copy of a descriptor that was closed before it could be looked at.
+        ledger.entered(
+            of,
+            0,
+            libc::SYS_dup3,
+            [i32::MAX as u64, 1, 0, 0, 0, 0],
+            None,
+        );
+        ledger.left(of, Some(libc::SYS_dup3), 1, 1);
+        assert_eq!(ledger.target(ours, 1).kind, Kind::Unknown);
+        ledger.executed(ours, "program");
+        assert_ne!(ledger.target(ours, 1).kind, Kind::Unknown);
     }
 }

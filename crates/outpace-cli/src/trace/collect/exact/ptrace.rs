@@ -5,7 +5,7 @@ use crate::platform::ending::{self, Ending};
 use crate::platform::procfs;
 use crate::platform::{clock, interrupts, signals, stops};
 use crate::trace::kernel::{memory, sys};
-use crate::trace::model::findings::{Mode, Recording};
+use crate::trace::model::findings::{Mode, Recording, Unseen};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -41,7 +41,7 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC;
 
 impl<'a> Tracer<'a> {
-    /// Traces a process, of which each thread stops now.
+    /// Traces a process and its descendants, of which each thread stops now.
     pub(crate) fn attach(root: i32, ledger: &'a mut Ledger, launched: bool) -> io::Result<Self> {
         let mut tracer = Self {
             ledger,
@@ -57,20 +57,26 @@ impl<'a> Tracer<'a> {
                 ..Recording::default()
             },
         };
+        let mut refused = HashSet::new();
         loop {
             // Those that are not traced yet may start others.
-            let mut threads = procfs::running_threads(root);
-            threads.retain(|&thread| !is_ours(thread));
-            if threads.is_empty() {
+            let mut new = procfs::tree_threads(root);
+            new.retain(|(_, thread)| !refused.contains(thread) && !is_ours(*thread));
+            if new.is_empty() {
                 return Ok(tracer);
             }
-            for thread in threads {
+            for (process, thread) in new {
                 let seized = sys::seize(thread, OPTIONS).and_then(|()| sys::interrupt(thread));
-                // Unless it has ended meanwhile.
-                if seized.is_err() && procfs::running_threads(root).contains(&thread) {
-                    seized?;
+                match seized {
+                    Ok(()) => drop(tracer.threads.insert(thread, process)),
+                    // It has ended meanwhile.
+                    Err(_) if !procfs::running_threads(process).contains(&thread) => {}
+                    Err(error) if process == root => return Err(error),
+                    Err(_) => {
+                        refused.insert(thread);
+                        tracer.ledger.unseen = Some(Unseen::Refused);
+                    }
                 }
-                tracer.threads.insert(thread, root);
             }
         }
     }

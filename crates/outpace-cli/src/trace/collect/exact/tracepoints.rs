@@ -14,6 +14,7 @@ use perf_event::events::{Event as Kind, Software, Tracepoint};
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler, data};
 use perf_event_open_sys::bindings::PERF_RECORD_MISC_COMM_EXEC as COMM_EXEC;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::CString;
 use std::fs;
 use std::io::{self, Write};
@@ -33,6 +34,8 @@ const LARGEST_RING: usize = 16 << 20;
 const LEAST_RING: usize = 128 << 10;
 /// How long records may lie in a ring that is not filling, and an end go unnoticed.
 const PATIENCE: Duration = Duration::from_millis(10);
+/// For threads that were started while others were not watched yet.
+const SEARCHES: usize = 4;
 
 impl Points {
     pub(crate) fn find() -> io::Result<Self> {
@@ -63,71 +66,95 @@ pub(super) fn event<'a>(event: impl Kind) -> Builder<'a> {
     event
 }
 
+/// Tells the threads that there are at a moment, each with its process.
+type Tree<'a> = &'a dyn Fn() -> Vec<(i32, i32)>;
+
 /// The rings of all processors, and the events that fill them.
 pub(crate) struct Rings {
     points: Points,
-    rings: Vec<Sampler>,
+    /// By processor.
+    rings: BTreeMap<usize, Sampler>,
     events: Vec<Counter>,
     tails: Option<Tails>,
+    /// What our own writes took before: while any tracepoint is open, each call of every program takes longer.
+    alone_ns: u64,
 }
 
 impl Rings {
-    /// Opens those of these threads, of one size: the largest of which memory may be locked for all.
-    pub(crate) fn open(points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
+    /// Opens them, of one size: the largest of which memory may be locked for all, and watches the threads that there are now.
+    pub(crate) fn open(points: Points, threads: Tree<'_>, launched: bool) -> io::Result<Self> {
+        let alone_ns = writes_ns()?;
         let mut size = LARGEST_RING;
-        loop {
-            match Self::of_size(size, points, threads, launched) {
+        let mut rings = loop {
+            match Self::of_size(size, points, alone_ns) {
                 Err(_) if size > LEAST_RING => size /= 2,
-                rings => return rings,
+                rings => break rings?,
             }
-        }
-    }
-
-    fn of_size(size: usize, points: Points, threads: &[i32], launched: bool) -> io::Result<Self> {
-        let wanted = Ledger::wanted().map(|number| format!("id=={number}"));
-        let wanted: Vec<String> = wanted.collect();
-        let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
-        let mut rings = Self {
-            points,
-            rings: Vec::new(),
-            events: Vec::new(),
-            tails: None,
         };
-        let online = fs::read_to_string("/sys/devices/system/cpu/online")?;
-        let ranges = online.trim().split(',').filter_map(procfs::range);
-        for processor in ranges.flatten() {
-            // Of no thread: poll(2) returns at once when the thread of an event has ended.
-            let mut ring = event(Software::DUMMY);
-            (ring.any_pid().one_cpu(processor)).wakeup_watermark(LEAST_RING / 4);
-            let ring = ring.build()?.sampled(size)?;
-            for &thread in threads {
-                for (tracepoint, is_enter) in [(points.enter, true), (points.exit, false)] {
-                    let mut event = event(tracepoint);
-                    event.inherit(true).observe_pid(thread).one_cpu(processor);
-                    event.enabled(!launched).enable_on_exec(launched);
-                    event.task(is_enter).mmap(is_enter);
-                    // The records of `mmap` have no time.
-                    event.mmap2(is_enter).comm(is_enter).comm_exec(is_enter);
-                    let event = match event.build() {
-                        // The thread has ended meanwhile.
-                        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
-                        event => event?,
-                    };
-                    sys::set_filter(&event, &filter)?;
-                    sys::send_to(&event, &ring)?;
-                    rings.events.push(event);
-                }
-            }
-            rings.rings.push(ring);
-        }
+        rings.watch(threads, launched)?;
         // Without it everything else is still seen.
         rings.tails = event(points.enter).build().and_then(Tails::begin).ok();
         Ok(rings)
     }
 
+    fn of_size(size: usize, points: Points, alone_ns: u64) -> io::Result<Self> {
+        let online = fs::read_to_string("/sys/devices/system/cpu/online")?;
+        let ranges = online.trim().split(',').filter_map(procfs::range);
+        let ring = |processor| {
+            // Of no thread: poll(2) returns at once when the thread of an event has ended.
+            let mut ring = event(Software::DUMMY);
+            (ring.any_pid().one_cpu(processor)).wakeup_watermark(LEAST_RING / 4);
+            Ok((processor, ring.build()?.sampled(size)?))
+        };
+        Ok(Self {
+            points,
+            rings: ranges.flatten().map(ring).collect::<io::Result<_>>()?,
+            events: Vec::new(),
+            tails: None,
+            alone_ns,
+        })
+    }
+
+    fn watch(&mut self, threads: Tree<'_>, launched: bool) -> io::Result<()> {
+        let wanted = Ledger::wanted().map(|number| format!("id=={number}"));
+        let wanted: Vec<String> = wanted.collect();
+        let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
+        let points = [(self.points.enter, true), (self.points.exit, false)];
+        let rings = self.rings.iter();
+        let places: Vec<_> = rings
+            .flat_map(|ring| points.map(|point| (ring, point)))
+            .collect();
+        let mut watched = HashSet::new();
+        // Those that are not watched yet may start others. Of a call that is seen twice, the second end counts for nothing.
+        for _ in 0..SEARCHES {
+            let mut threads = threads();
+            threads.retain(|&(_, thread)| watched.insert(thread));
+            let of_thread = |(_, thread)| places.iter().map(move |&place| (thread, place));
+            for (thread, ((&processor, ring), (tracepoint, is_enter))) in
+                threads.into_iter().flat_map(of_thread)
+            {
+                let mut event = event(tracepoint);
+                event.inherit(true).observe_pid(thread).one_cpu(processor);
+                event.enabled(!launched).enable_on_exec(launched);
+                event.task(is_enter).mmap(is_enter);
+                // The records of `mmap` have no time.
+                event.mmap2(is_enter).comm(is_enter).comm_exec(is_enter);
+                let event = match event.build() {
+                    // The thread has ended meanwhile.
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
+                    event => event?,
+                };
+                sys::set_filter(&event, &filter)?;
+                sys::send_to(&event, ring)?;
+                self.events.push(event);
+            }
+        }
+        Ok(())
+    }
+
     /// Waits until a ring is a quarter full, or for a while.
     fn wait(&self) {
-        let rings = self.rings.iter().map(sys::borrowed);
+        let rings = self.rings.values().map(sys::borrowed);
         let waiting = rings.map(|ring| PollFd::from_borrowed_fd(ring, PollFlags::IN));
         let mut waiting: Vec<PollFd<'_>> = waiting.collect();
         // An error is an interruption, which the caller looks for anyway.
@@ -216,7 +243,7 @@ impl Reader {
     /// Takes what has arrived and passes on what is certainly in order: everything up to this moment
     /// (a thread moves between processors, so that its records lie in several rings), or all.
     fn drain(&mut self, rings: &mut Rings, ledger: &mut Ledger, until_ns: u64) {
-        for ring in &mut rings.rings {
+        for ring in rings.rings.values_mut() {
             while let Some(record) = ring.next_record() {
                 let Some(record) = Record::of(&record, rings.points) else {
                     continue;
@@ -266,8 +293,8 @@ const WRITES: u64 = 200;
 /// Programs lose more than is measured so: their caches hold more than our loop, and we read beside them.
 const SLOWER: f64 = 2.0;
 
-/// Nanoseconds that watching adds to a call on this machine.
-fn call_ns(points: Points) -> io::Result<f64> {
+/// Nanoseconds that so many of our own writes take.
+fn writes_ns() -> io::Result<u64> {
     let mut null = fs::File::options().write(true).open("/dev/null")?;
     let mut round_ns = |_| -> io::Result<u64> {
         let began_ns = clock::now_ns();
@@ -275,12 +302,14 @@ fn call_ns(points: Points) -> io::Result<f64> {
         Ok(clock::now_ns() - began_ns)
     };
     // The fastest counts: other work on the machine only adds time.
-    let mut fastest_ns = || (0..ROUNDS).flat_map(&mut round_ns).min().unwrap_or(0);
-    let alone_ns = fastest_ns();
+    Ok((0..ROUNDS).flat_map(&mut round_ns).min().unwrap_or(0))
+}
+
+/// Nanoseconds that watching adds to a call on this machine, by what the same writes took when nothing was watched.
+fn call_ns(rings: &mut Rings) -> io::Result<f64> {
     let this = rustix::thread::gettid().as_raw_pid();
-    let rings = Rings::open(points, &[this], false)?;
-    let added_ns = fastest_ns().saturating_sub(alone_ns);
-    aside(rings);
+    rings.watch(&|| vec![(this, this)], false)?;
+    let added_ns = writes_ns()?.saturating_sub(rings.alone_ns);
     Ok(SLOWER * added_ns as f64 / WRITES as f64)
 }
 
@@ -292,7 +321,6 @@ pub(crate) fn watch(
     ledger: &mut Ledger,
 ) -> io::Result<Recording> {
     let launched = gate.is_some();
-    ledger.look_at(root);
     let began_ns = clock::now_ns();
     let mut delay = Delay::of(root);
     // Should the program be gone, that is seen next.
@@ -329,10 +357,9 @@ pub(crate) fn watch(
     if let Some(tails) = &rings.tails {
         ledger.add_line_ends(|process, descriptor| tails.of(process, descriptor));
     }
-    let points = rings.points;
-    aside(rings);
     // Where that is unknown, it may be all of a call's time.
-    let call_ns = call_ns(points).unwrap_or(f64::INFINITY);
+    let call_ns = call_ns(&mut rings).unwrap_or(f64::INFINITY);
+    aside(rings);
     let overhead_ns = (reader.calls as f64 * call_ns) as u64;
     Ok(Recording {
         ending,
