@@ -36,6 +36,8 @@ pub(super) struct Look {
     /// Calls between these that do something else: those that do work, and slight ones; and writes for which the same file was opened
     /// once more.
     pub(super) others: [u64; 3],
+    /// Where these writes went.
+    pub(super) reopened: Option<Target>,
     pub(super) took_ns: u64,
     pub(super) stops_ns: u64,
 }
@@ -91,16 +93,24 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
                     if let Some(kind) = before.and_then(|_| calls::other(number)) {
                         between[kind] += 1;
                     }
-                    opens = number == libc::SYS_openat;
+                    opens = calls::OPENS.contains(&number);
                 }
                 sys::AtCall::Exit { result } => {
                     let place = |descriptor| Target::identity_of(process, descriptor);
                     if opens {
                         opened = place(result as i32);
                     } else if let Some(call) = entered.take() {
-                        let is_last = opened.is_some() && opened == last;
-                        between[2] += u64::from(is_last && opened == place(call.descriptor));
-                        last = opened.take();
+                        // Of the first write seen, the open may have come before.
+                        let is_asked = opened.is_some() || look.writes.is_empty();
+                        let to = is_asked.then(|| place(call.descriptor)).flatten();
+                        if opened
+                            .take()
+                            .is_some_and(|file| Some(file) == to && to == last)
+                        {
+                            between[2] += 1;
+                            look.reopened = Target::of(process, call.descriptor);
+                        }
+                        last = to;
                         look.writes.push(Call { result, ..call });
                         look.others = between;
                     }

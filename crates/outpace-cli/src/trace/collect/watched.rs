@@ -33,6 +33,9 @@ pub(crate) fn unseen(calls: u64) -> u64 {
     10_000.max(calls / 4)
 }
 
+/// A file is opened for each write if it was for so many of those that were seen.
+const USUAL: f64 = 0.9;
+
 /// A process that must not be stopped is listened to for this much processor time.
 const LISTEN_NS: u64 = 2_000_000;
 /// On a busy machine that takes longer, but no longer than this.
@@ -80,8 +83,9 @@ pub(crate) struct Watched {
     pub(crate) writes_to_itself: bool,
     is_foreign: bool,
     pub(crate) seen: BTreeMap<i32, SampledWrites>,
-    /// Which of stdout and stderr has all bytes, as far as the position in a file shows.
+    /// Which of stdout and stderr has all bytes, as far as the position in a file shows; and whether both have some.
     pub(crate) filled: Option<i32>,
+    pub(crate) is_split: bool,
     pub(crate) threads: Threads,
     pub(super) first_ns: u64,
     counters: Option<File>,
@@ -104,8 +108,9 @@ pub(crate) struct Watched {
     peeked_at: u64,
     looked_at: u64,
     tried_at: u64,
-    /// Other calls between writes, as of a look, and between how many of these.
+    /// Other calls between writes, as of a look, and between how many of these; and the file that was opened for each.
     others: ([u64; 3], u64),
+    reopened: Option<Target>,
     /// Its writes were listened to, at one place; and one of its streams was seen to lead to several places.
     pub(crate) is_listened_to: bool,
     /// While it was, it also wrote elsewhere, or may have.
@@ -226,10 +231,10 @@ impl Watched {
             && let Some(position) = procfs::position(process, file)
         {
             // Of a file that was opened for it, the position is at the bytes written there.
-            self.filled = match position as f64 / self.own().bytes_written as f64 {
-                0.95..=1.05 => Some(file),
-                ..0.05 => Some(3 - file),
-                _ => None,
+            (self.filled, self.is_split) = match position as f64 / self.own().bytes_written as f64 {
+                0.95..=1.05 => (Some(file), false),
+                ..0.05 => (Some(3 - file), false),
+                part => (None, part < 0.95),
             };
         }
         for descriptor in Target::written_beside_streams(process, &descriptors) {
@@ -304,6 +309,12 @@ impl Watched {
         calls.map(|calls| calls as f64 / writes.max(1) as f64)
     }
 
+    /// The file that it opens once more for each of its writes, or nearly each.
+    pub(crate) fn reopened(&self) -> Option<&Target> {
+        let is_usual = self.other_calls()[2] >= USUAL;
+        self.reopened.as_ref().filter(|_| is_usual)
+    }
+
     /// Stdout or stderr, if it has this destination: then another descriptor with it is another name of that stream (Node.js opens
     /// its terminal once more).
     fn stream_at(&self, identity: Option<(u64, u64)>) -> Option<i32> {
@@ -311,12 +322,20 @@ impl Watched {
         identity.and_then(|_| (1..=2).find(|stream| of(stream) == identity))
     }
 
-    /// Whether all that it may have written went to one place.
+    /// Whether all that it may have written went to one place: stdout and stderr are the same, or the position in a file and all writes
+    /// that were seen name one of them.
     pub(crate) fn has_one_place(&self) -> bool {
         let mut places = self.targets.range(1..=2).map(|(_, target)| target.identity);
         let first = places.next();
+        let is_filled = |of| {
+            !self
+                .seen
+                .iter()
+                .any(|(&other, seen)| other != of && seen.peeked > 0)
+        };
         let writes_beside = self.writes_elsewhere || self.writes_to_itself || self.is_redirected;
-        !writes_beside && places.all(|place| Some(place) == first)
+        !writes_beside
+            && (self.filled.is_some_and(is_filled) || places.all(|place| Some(place) == first))
     }
 
     /// Whether it runs the same program still. A process that has ended has no executable file, but a name until its parent
@@ -382,6 +401,7 @@ impl Watched {
                 // Between the first and the last of them.
                 self.others.0 = std::array::from_fn(|kind| self.others.0[kind] + look.others[kind]);
                 self.others.1 += (look.writes.len() as u64).saturating_sub(1);
+                self.reopened = look.reopened.or(self.reopened.take());
                 self.take(look.writes);
                 None
             }

@@ -9,6 +9,7 @@ use crate::platform::procfs;
 use crate::trace::collect::watched::Watched;
 use crate::trace::model::findings::{Descriptors, Stream};
 use crate::trace::model::interval::Interval;
+use crate::trace::model::language::Language;
 use crate::trace::model::tally::Buffering;
 use crate::trace::model::target::Kind;
 
@@ -120,9 +121,9 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let other_ns = Interval::of([0, 1, 2].map(other_ns));
     let in_kernel_ns = of_total(1.0 - part).independent(other_ns.taken_from(0.0));
     let in_kernel_ns = in_kernel_ns.within(0.0, total.high - other_ns.low);
-    let [work, slight, reopened] = process.other_calls();
+    let [work, slight, _] = process.other_calls();
     // Then the other calls are for the write.
-    stream.is_reopened = reopened > 0.5;
+    stream.is_reopened = process.reopened().is_some();
     let [work, slight] = [work, slight].map(|calls| calls * f64::from(!stream.is_reopened));
     let reads = since.read_calls as f64 / since.write_calls.max(1) as f64;
     let cost = Cost::of(stream.target.kind);
@@ -173,7 +174,9 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     }
     let of_calls = cost.of_calls(stream);
     let calls_ns = of_calls * all.likely;
-    let least = stream.language.least_around_calls();
+    // To open a file once no lines need to be joined.
+    let language = [stream.language, Language::UNRECOGNISED][usize::from(stream.is_reopened)];
+    let least = language.least_around_calls();
     let of_own = [1.0, JOINING][usize::from(least < 0.0)];
     let least_ns = (least * calls_ns).min(least * of_own * own.low);
     let usual_ns = (AROUND * calls_ns).min(own.high);

@@ -104,7 +104,8 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     let part = |ns: u64| (waiting_ns as f64 * ns as f64 / seen_ns.max(1) as f64) as u64;
     let (descriptors, main) = attribute(process);
     let target = |descriptor| process.targets.get(&descriptor);
-    let slept_in = main.and_then(target).cloned().unwrap_or_default();
+    let place = process.reopened().or(main.and_then(target));
+    let slept_in = place.cloned().unwrap_or_default();
     let target = match (descriptors, target(1), target(2)) {
         (Descriptors::Either, Some(out), Some(err)) => out.or(err),
         _ => slept_in.clone(),
@@ -169,7 +170,8 @@ fn is_output(stream: &Stream) -> bool {
 fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let target = |descriptor| process.targets.get(&descriptor);
     let both = target(1).zip(target(2));
-    let same = both.is_some_and(|(out, err)| out.identity == err.identity);
+    let is_reopened = process.reopened().is_some();
+    let same = !is_reopened && both.is_some_and(|(out, err)| out.identity == err.identity);
     let seen = || process.seen.iter();
     let calls = process.own().write_calls;
     let credited = seen().map(|(_, seen)| seen.credited).sum::<f64>() as u64;
@@ -182,7 +184,8 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let written = seen().filter(|(_, seen)| weight(seen) > 0);
     let most = written.max_by_key(|(_, seen)| weight(seen));
     // Between looks it may have written elsewhere, and where no write sleeps.
-    let is_open = process.is_redirected
+    let is_open = (process.is_redirected && !is_reopened)
+        || (process.is_split && process.is_listened_to)
         || (process.writes_elsewhere && (!is_peeked || process.is_half_heard));
     // A few short looks may all have found the same one of two in turn: the writes that were seen tell that.
     if let Some((&descriptor, most)) = most
@@ -394,6 +397,22 @@ mod tests {
         let mut process = process(&[(1, 5), (2, 6)]);
         process.filled = Some(2);
         assert_eq!(attribute(&process), (Descriptors::One(2), Some(2)));
+        // Then a few looks are enough, unless one found a write elsewhere.
+        assert!(process.has_one_place());
+        process.seen.insert(2, seen(0, 24));
+        assert!(process.has_one_place());
+        process.seen.insert(1, seen(0, 1));
+        assert!(!process.has_one_place());
+    }
+
+    #[test]
+    fn what_was_heard_of_one_stream_is_not_all_where_a_file_has_a_part_of_the_bytes() {
+        let mut process = process(&[(1, 5), (2, 6)]);
+        process.seen.insert(1, seen(0, 48));
+        process.is_listened_to = true;
+        assert_eq!(attribute(&process).0, Descriptors::One(1));
+        process.is_split = true;
+        assert_eq!(attribute(&process).0, Descriptors::Either);
     }
 
     #[test]

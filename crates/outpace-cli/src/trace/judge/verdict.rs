@@ -66,6 +66,7 @@ const BESIDE: [f64; 2] = [0.1, 0.25];
 /// An interval with ends this near is shown as one figure; with ends this far apart only the upper end is shown.
 const SAME: f64 = 1.15;
 const NOTHING: f64 = 50.0;
+const OPEN_ONCE: &str = "shell: redirect the whole loop (`done >>FILE`) or group (`{ …; } >>FILE`), which opens the file once, and not each line";
 /// Begins the part of a language's remedy that names `run`.
 const BY_RUN: &str = ", or, if it flushes by itself, ";
 
@@ -141,7 +142,9 @@ impl Verdict {
         let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
         let [seen, missed] = [sum(|stream| stream.calls), run.missed].map(|calls| calls as f64);
         let missed_ns = missed * LEAST_CALL_NS.max(sum(Stream::writing_ns) as f64 / seen.max(1.0));
-        let doubt = if missed > MISSED[0] * seen && missed_ns >= MISSED[1] * now {
+        let may_be_long = missed > MISSED[0] * seen && missed_ns >= MISSED[1] * now;
+        // What waits for a slow reader does so however short the others were.
+        let doubt = if may_be_long && verdict.limit != Limit::Reader {
             let missed = counted(run.missed, "write call");
             format!("without {missed} that no look at the processes saw; --exact does")
         } else if gain >= WORTH_IT && likely == Limit::Calls && most_hidden_ns >= together.likely {
@@ -291,9 +294,12 @@ impl Verdict {
             format!("The limit {is} the {reader}: it takes output more slowly than the program writes.")
         } else {
             let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
-            let synced = ["", ", and calls that wait until the device has them"];
-            let synced = synced[usize::from(worst.is_synced())];
-            format!("The limit {is} the number of system calls: {calls} writes of {size} bytes on average{synced}.")
+            let more = match worst.descriptors {
+                _ if worst.is_synced() => ", and calls that wait until the device has them",
+                _ if worst.is_reopened => ", each to a file that is opened for it",
+                _ => "",
+            };
+            format!("The limit {is} the number of system calls: {calls} writes of {size} bytes on average{more}.")
         });
         self.suggest(findings, worst, named, awaited);
         self.explain_now(findings);
@@ -327,6 +333,7 @@ impl Verdict {
             let err = worst.language.remedy_for_stderr();
             let out = worst.language.remedy_for_calls(worst.buffering, kind);
             let mut known = match worst.descriptors {
+                _ if worst.is_reopened && worst.language == Language::SHELL => Some(OPEN_ONCE.to_owned()),
                 // The known remedies are for streams, and for writes alone.
                 Descriptors::Any | Descriptors::One(..=0 | 3..) => None,
                 _ if kind == Kind::Unknown || worst.is_synced() || worst.is_reopened => None,
@@ -353,7 +360,8 @@ impl Verdict {
             let is_more = self.blocks_save_ns.likely > self.share * self.now_ns as f64;
             let around = ["", ", in the calls and around them"][usize::from(is_more)];
             let saved = range(self.blocks_save_ns);
-            let small = format!("Block buffering would save {saved}{around}.");
+            let what = ["Block buffering", "A file that stays open"][usize::from(worst.is_reopened)];
+            let small = format!("{what} would save {saved}{around}.");
             let unknown = || format!("{language}: let it write larger blocks{more}");
             (small, known.unwrap_or_else(unknown))
         });
@@ -616,6 +624,16 @@ mod tests {
             let verdict = verdict_on(run, vec![stream(calls, calls * 4_000, 0)]);
             assert_eq!(verdict.limit, limit, "{verdict:?}");
         }
+        // A wrapper's, beside writes that wait for their reader.
+        let run = Recording {
+            wall_ns: 100 * MS,
+            missed: 20,
+            root: 1,
+            mode: SAMPLED,
+            ..Recording::default()
+        };
+        let verdict = verdict_on(run, vec![stream(100, MS, 90 * MS)]);
+        assert_eq!(verdict.limit, Limit::Reader, "{verdict:?}");
     }
 
     #[test]
