@@ -12,7 +12,6 @@ use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, Processor, Stat};
 use crate::platform::{clock, gate};
 use crate::trace::model::findings::{Recording, Unseen};
-use crate::trace::model::target::Kind;
 use crate::trace::model::timeline::Timeline;
 use crate::user::quantity::counted;
 use exact::ptrace::Tracer;
@@ -148,11 +147,11 @@ fn lightly(
     if seen == 0 {
         let note = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
         run.notes.push(note.to_owned());
-        let processes = processes.iter();
-        let mut targets = processes.flat_map(|process| process.targets.range(1..=2));
-        let is_sent = targets.any(|(_, target)| target.kind == Kind::Socket);
-        run.unseen = run.unseen.or(is_sent.then_some(Unseen::Sent));
     }
+    // Beside others that wrote, a process that used the kernel for a tenth of the time.
+    let long_ns = [run.wall_ns / 10, 0][usize::from(seen == 0)];
+    let is_sent = (processes.iter()).any(|process| process.may_have_sent(long_ns));
+    run.unseen = run.unseen.or(is_sent.then_some(Unseen::Sent));
     if let Some(tree) = run.tree
         && tree.write_calls > seen + seen / 100 + 1
     {

@@ -338,8 +338,11 @@ impl Threads {
 
     /// The thread that has written most.
     pub(crate) fn busiest(&self) -> Option<i32> {
-        let calls = |(_, thread): &(&i32, &Thread)| thread.own().io.write_calls;
-        self.threads.iter().max_by_key(calls).map(|(&id, _)| id)
+        let own = |(_, thread): &(&i32, &Thread)| {
+            let own = thread.own();
+            (own.io.write_calls, own.processor.system_ns)
+        };
+        self.threads.iter().max_by_key(own).map(|(&id, _)| id)
     }
 }
 

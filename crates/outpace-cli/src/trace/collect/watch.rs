@@ -7,7 +7,7 @@ use crate::platform::clock;
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat};
 use crate::platform::{interrupts, signals, stops};
-use crate::trace::model::findings::{Mode, Recording, Unseen};
+use crate::trace::model::findings::{Mode, Recording};
 use crate::trace::model::timeline::Timeline;
 use crate::user::quantity::counted;
 use std::collections::{HashMap, HashSet};
@@ -127,7 +127,7 @@ impl Watcher {
         let run = Recording {
             notes: note.into_iter().chain(others).collect(),
             busiest_ns: longest_ns.max().unwrap_or(0),
-            unseen: (processes().any(|process| process.has_requests)).then_some(Unseen::Request),
+            unseen: processes().find_map(|process| process.unseen),
             ending,
             wall_ns,
             overhead_ns: processes().map(|process| process.peeking_ns).sum(),

@@ -12,6 +12,7 @@ use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
 use crate::trace::kernel::calls::Call;
 use crate::trace::kernel::memory;
+use crate::trace::model::findings::Unseen;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, CallTally, FEWEST};
 use crate::trace::model::target::{Kind, Target};
@@ -33,6 +34,8 @@ pub(crate) fn unseen(calls: u64) -> u64 {
     10_000.max(calls / 4)
 }
 
+/// A process that hardly writes is looked at when it has had the kernel for this long, and then for four times as long.
+const SILENT_NS: u64 = 5_000_000;
 /// A file is opened for each write if it was for so many of those that were seen.
 const USUAL: f64 = 0.9;
 
@@ -76,9 +79,9 @@ pub(crate) struct Watched {
     pub(crate) language: Language,
     /// Descriptors 0 to 2, and others that were written to.
     pub(crate) targets: BTreeMap<i32, Target>,
-    /// Whether it has other descriptors open that writes could have gone to, and other ways to write.
+    /// Whether it has other descriptors open that writes could have gone to, and another way to write.
     pub(crate) writes_elsewhere: bool,
-    pub(super) has_requests: bool,
+    pub(super) unseen: Option<Unseen>,
     /// Whether it has both ends of a pipe, by which its threads may wake each other.
     pub(crate) writes_to_itself: bool,
     is_foreign: bool,
@@ -224,8 +227,9 @@ impl Watched {
             }
         }
         let descriptors = procfs::descriptors(process);
-        self.has_requests |= procfs::has_io_uring(process, &descriptors)
+        let requests = procfs::has_io_uring(process, &descriptors)
             || (self.own().write_calls == 0 && procfs::has_aio(process));
+        self.unseen = self.unseen.or(requests.then_some(Unseen::Request));
         let mut known = self.targets.range(1..=2);
         if let Some((&file, _)) = known.find(|(_, target)| target.kind == Kind::File)
             && let Some(position) = procfs::position(process, file)
@@ -296,6 +300,14 @@ impl Watched {
         let asleep_ns = (watched_ns + self.stops_ns)
             .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns + self.stopped_ns);
         (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
+    }
+
+    /// Whether it hardly wrote to its socket, but had the kernel for so long: it may have sent.
+    pub(super) fn may_have_sent(&self, long_ns: u64) -> bool {
+        let mut targets = self.targets.range(1..=2);
+        targets.any(|(_, target)| target.kind == Kind::Socket)
+            && self.own().write_calls < peek::FROM
+            && self.threads.all().processor.system_ns >= long_ns
     }
 
     /// Whether other calls between its writes may have gone by uncounted.
@@ -378,11 +390,15 @@ impl Watched {
     /// show how they are buffered. Gives the thread where a stop could do harm, or is not permitted.
     pub(super) fn peek(&mut self) -> Option<i32> {
         let own = self.own();
+        if own.write_calls < peek::FROM {
+            self.peek_at_silence();
+            return None;
+        }
         let more = self.tried_at + self.tried_at / PEEK_AGAIN + 1;
         let is_rare = self.is_listened_to || (self.peeked_at > 0 && self.has_one_place());
         let again = [more, self.peeked_at * LOOK_AGAIN][usize::from(is_rare)];
         let is_small = own.bytes_written <= own.write_calls * peek::LARGEST;
-        let is_due = own.write_calls >= peek::FROM.max(again)
+        let is_due = own.write_calls >= again
             && (is_small
                 || (own.write_calls >= FEWEST_LARGE
                     && Buffering::of_sums(own.write_calls, own.bytes_written).is_none()));
@@ -407,6 +423,32 @@ impl Watched {
             }
             Err(error) => (error.kind() != io::ErrorKind::WouldBlock).then_some(thread),
         }
+    }
+
+    /// What takes the kernel's time without a write may be calls that the kernel does not count.
+    fn peek_at_silence(&mut self) {
+        let system_ns = self.threads.all().processor.system_ns;
+        if system_ns >= SILENT_NS << (2 * self.peeks)
+            && let Some(thread) = self.threads.busiest()
+            && let Ok(look) = peek::at(self.process, thread, true)
+        {
+            self.peeks += 1;
+            self.peeking_ns += look.took_ns;
+            self.take(look.writes);
+        }
+    }
+
+    /// Whether the kernel does not count this write to a stream: then what it writes is not known.
+    fn is_uncounted(&mut self, write: &Call) -> bool {
+        let is_uncounted = !write.kind.is_counted();
+        if is_uncounted
+            && self
+                .stream_at(Target::identity_of(self.holder, write.descriptor))
+                .is_some()
+        {
+            self.unseen = Some(Unseen::Sent);
+        }
+        is_uncounted
     }
 
     /// Samples every thread, for the time since the last sample. `beside_others`: other processes may go on while it waits.
@@ -465,6 +507,7 @@ impl Watched {
         if !write.kind.is_sync() && !doing.polls() {
             self.writes_at = Some(CallSite::Before(returns_to));
         }
+        self.is_uncounted(&write);
         let thread = self.threads.get_mut(id)?;
         thread.asleep = Some((arguments, thread.finished_writes()));
         let is_new = thread.asleep != before;
@@ -561,7 +604,8 @@ impl Watched {
     }
 
     /// Takes successive writes of a thread into account.
-    fn take(&mut self, writes: Vec<Call>) {
+    fn take(&mut self, mut writes: Vec<Call>) {
+        writes.retain(|write| !self.is_uncounted(write));
         if writes.is_empty() {
             return;
         }

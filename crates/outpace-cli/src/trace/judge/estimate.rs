@@ -236,6 +236,7 @@ mod tests {
             in_kernel_ns: around(kernel_ns),
             waiting_ns: 0,
             overlapped_ns: 0,
+            awaited_ns: 0,
             syncing_ns: 0,
             reading_ns: 0.0,
             is_reopened: false,

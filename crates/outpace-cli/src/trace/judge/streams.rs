@@ -47,6 +47,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         let (is_held, readers) = readers.or_insert_with(|| place.readers());
         stream.readers = readers.clone();
         if is_no_wait(place, *is_held, is_read_within, run) {
+            stream.awaited_ns = stream.waiting_ns * u64::from(is_read_within);
             (stream.waiting_ns, stream.overlapped_ns, stream.syncing_ns) = (0, 0, 0);
         }
     }
@@ -87,6 +88,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.own_ns = stream.own_ns + other.own_ns;
     stream.in_kernel_ns = stream.in_kernel_ns + other.in_kernel_ns;
     stream.waiting_ns += other.waiting_ns;
+    stream.awaited_ns += other.awaited_ns;
     stream.overlapped_ns += other.overlapped_ns;
     stream.syncing_ns += other.syncing_ns;
     stream.reading_ns += other.reading_ns;
@@ -292,6 +294,7 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
             own_ns: Interval::between(0.0, run.user_ns as f64),
             in_kernel_ns: in_kernel_ns(&entry, run),
             waiting_ns,
+            awaited_ns: long_ns(&entry, run) * u64::from(entry.is_read_within),
             // Both are of one sleep.
             syncing_ns: asleep_ns(&entry, slept_ns + entry.stream.syncing_ns, run) - waiting_ns,
             ..entry.stream

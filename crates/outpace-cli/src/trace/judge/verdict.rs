@@ -1,7 +1,7 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
 use super::estimate;
-use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream};
+use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream, Unseen};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
 use crate::trace::model::target::{Kind, Target};
@@ -89,10 +89,14 @@ impl Verdict {
         let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
         let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
         let error = |error: f64, other: f64| error.hypot(chance_ns).hypot(other);
+        // Where a reader that is traced, too, is slower, what fewer calls save may go into more waiting.
+        let awaited_ns = sum(|stream| stream.awaited_ns) as f64;
         let likely_ns = together.likely - hidden_ns;
         let blocks_save_ns = Interval {
-            low: likely_ns - error(together.likely - least_ns, most_hidden_ns - hidden_ns),
-            likely: likely_ns,
+            low: likely_ns
+                - awaited_ns
+                - error(together.likely - least_ns, most_hidden_ns - hidden_ns),
+            likely: (likely_ns - awaited_ns).max(0.0),
             high: likely_ns + error(together.high - together.likely, hidden_ns),
         }
         .within(0.0, (most_ns as f64).min(now * (1.0 - LEAST_LEFT)));
@@ -126,7 +130,9 @@ impl Verdict {
         let most = streams.iter().max_by_key(|stream| stream.writing_ns());
         let named = match gain {
             // What they could gain is unknown, and may be more.
-            ..WORTH_IT if most.is_some_and(Stream::is_unplaced) => Limit::Nothing,
+            ..WORTH_IT if most.is_some_and(|most| most.is_unplaced() || most.is_awaited()) => {
+                Limit::Nothing
+            }
             NAMED.. => likely,
             _ if may_save.high >= WORTH_IT * now => Limit::Calls,
             _ => Limit::Nothing,
@@ -144,7 +150,9 @@ impl Verdict {
         let missed_ns = missed * LEAST_CALL_NS.max(sum(Stream::writing_ns) as f64 / seen.max(1.0));
         let may_be_long = missed > MISSED[0] * seen && missed_ns >= MISSED[1] * now;
         // What waits for a slow reader does so however short the others were.
-        let doubt = if may_be_long && verdict.limit != Limit::Reader {
+        let doubt = if run.unseen == Some(Unseen::Sent) && verdict.limit != Limit::Calls {
+            format!("but {}", Unseen::Sent.describe())
+        } else if may_be_long && verdict.limit != Limit::Reader {
             let missed = counted(run.missed, "write call");
             format!("without {missed} that no look at the processes saw; --exact does")
         } else if gain >= WORTH_IT && likely == Limit::Calls && most_hidden_ns >= together.likely {
@@ -226,6 +234,8 @@ impl Verdict {
                 "{took} in large writes, but Node.js itself joins messages that a full pipe does not take, and what those cost \
                  could not be seen"
             ));
+        } else if worst.is_awaited() {
+            ", and its reader, which is traced, too, takes longer".to_owned()
         } else if self.share < WORTH_IT && !(hides_calls && worst.is_unplaced()) {
             String::new()
         } else if worst.overlapped_ns * 2 > worst.writing_ns() {
@@ -358,7 +368,11 @@ impl Verdict {
                 _ => "",
             };
             let is_more = self.blocks_save_ns.likely > self.share * self.now_ns as f64;
-            let around = ["", ", in the calls and around them"][usize::from(is_more)];
+            let around = match is_more {
+                _ if worst.reading_ns * 2.0 > self.blocks_save_ns.likely => ", most of it in reads of single bytes",
+                true => ", in the calls and around them",
+                false => "",
+            };
             let saved = range(self.blocks_save_ns);
             let what = ["Block buffering", "A file that stays open"][usize::from(worst.is_reopened)];
             let small = format!("{what} would save {saved}{around}.");

@@ -63,6 +63,12 @@ impl WriteCall {
         WRITE_FAMILY.iter().find(|call| call.number == number)
     }
 
+    /// Whether the kernel counts it among a process's writes.
+    pub(crate) fn is_counted(&self) -> bool {
+        let uncounted = ["sendto", "sendmsg", "sendmmsg", "splice", "tee", "vmsplice"];
+        !uncounted.contains(&self.name)
+    }
+
     /// Whether it writes nothing, but waits for a device.
     pub(crate) fn is_sync(&self) -> bool {
         self.payload == Payload::Synced

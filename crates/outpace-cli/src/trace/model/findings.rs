@@ -72,7 +72,9 @@ pub(crate) struct Stream {
     pub(crate) in_kernel_ns: Interval,
     /// Time in write calls, asleep: until the reader made room, say.
     pub(crate) waiting_ns: u64,
-    /// Of that, while another thread of the program ran, or may have run.
+    /// Such time that is not counted, as the reader is a process that is traced, too.
+    pub(crate) awaited_ns: u64,
+    /// Of the waiting, while another thread of the program ran, or may have run.
     pub(crate) overlapped_ns: u64,
     /// Time asleep in calls after them, until a device had the bytes (fsync(2)).
     pub(crate) syncing_ns: u64,
@@ -91,6 +93,11 @@ impl Stream {
     /// Time asleep for what was written.
     pub(crate) fn asleep_ns(&self) -> u64 {
         self.waiting_ns + self.syncing_ns
+    }
+
+    /// Whether it mostly waits for a reader that is traced, too.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.awaited_ns > self.writing_ns()
     }
 
     /// What it does meanwhile.
@@ -210,7 +217,7 @@ pub(crate) struct Recording {
 pub(crate) enum Unseen {
     /// Through an io_uring or by io_submit(2): a request in memory, for which no mode has a count.
     Request,
-    /// By send(2) and its like, where no writes are counted.
+    /// By send(2), splice(2) and their like, which the kernel does not count as writes.
     Sent,
     /// In a process that this user may not trace.
     Refused,
@@ -225,7 +232,7 @@ impl Unseen {
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
-            Self::Sent => "what it sent to its socket could not be seen; --exact counts it",
+            Self::Sent => "what it sent or spliced to its output could not be seen; --exact counts it",
             Self::Refused => "some of its processes do not let this user trace them",
             Self::Polled => "its waits for room after EAGAIN are seen without --exact only",
             Self::Foreign => "the calls of a 32-bit program are seen without --exact only",

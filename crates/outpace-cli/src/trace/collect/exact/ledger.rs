@@ -175,9 +175,13 @@ impl Ledger {
             && result >= 0
             && (number != libc::SYS_fcntl || COPIES.contains(&(arguments[1] as i32)))
         {
-            let target = self.target(process, arguments[0] as i32);
-            let known = self.process(process);
-            known.descriptors.insert(result as i32, target);
+            // The first may lead elsewhere by now: where it is not known, the copy is looked up.
+            let (copied, copy) = (arguments[0] as i32, result as i32);
+            let known = &mut self.process(process).descriptors;
+            known.remove(&copy);
+            let target = known.get(&copied).cloned();
+            known.extend(target.map(|target| (copy, target)));
+            self.target(process, copy);
         }
     }
 
