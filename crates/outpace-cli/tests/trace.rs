@@ -1025,6 +1025,82 @@ fn writes_that_could_not_be_seen_are_no_proof_of_their_absence() {
     );
 }
 
+/// Sends its input's bytes (or splices them) one by one to its stdout, a socket that this program's parent reads; then writes a line to
+/// a file.
+const SENDER: &str = "#define _GNU_SOURCE\n#include <fcntl.h>\n#include <stdlib.h>\n#include <sys/socket.h>\n#include <sys/wait.h>\n#include <unistd.h>\n\
+    int main(int c, char **v) { int pair[2]; char byte[4096];\n\
+    if (*v[1] == 's') socketpair(AF_UNIX, SOCK_STREAM, 0, pair); else pipe(pair);\n\
+    if (fork()) { close(pair[1]); while (read(pair[0], byte, sizeof byte) > 0); return wait(0) < 0; }\n\
+    int zeros = open(v[2], O_RDONLY), file = open(v[3], O_WRONLY | O_CREAT, 0600);\n\
+    close(pair[0]); dup2(pair[1], 1); close(pair[1]);\n\
+    for (int n = 0; n < 100000; n++) if (*v[1] == 's') send(1, byte, 1, 0); else splice(zeros, 0, 1, 0, 1, 0);\n\
+    write(file, byte, 1); }\n";
+
+#[test]
+fn what_is_sent_or_spliced_is_not_denied() {
+    let Some(program) = compiled("sender", &[], SENDER) else {
+        return;
+    };
+    let [input, output] = ["sender.in", "sender.out"].map(scratch);
+    std::fs::write(&input, [0; 100_000]).unwrap();
+    let files = [input.to_str().unwrap(), output.to_str().unwrap()];
+    for way in ["send", "pipe"] {
+        let words = [&[&*program, way][..], &files].concat();
+        let found = findings(&words, "sender.json");
+        let limit = &found["verdict"]["limit"];
+        // A look at one that splices may not be permitted.
+        if way == "send" || found["overhead_ns"].as_u64() > Some(0) {
+            assert_eq!(limit, "unknown", "{found:#}");
+        }
+        let found = findings(&[&["--exact"][..], &words].concat(), "sender.json");
+        let stream = found["streams"].as_array().unwrap().iter();
+        let stream = stream
+            .max_by_key(|stream| stream["calls"].as_u64())
+            .unwrap();
+        let kind = ["pipe", "socket"][usize::from(way == "send")];
+        assert_eq!(stream["calls"], 100_000, "{found:#}");
+        assert_eq!(stream["target"]["kind"], kind, "{found:#}");
+    }
+}
+
+#[test]
+fn of_short_children_of_a_running_process_most_writes_are_known_to_be_unseen() {
+    let script = "read x; i=0; while [ $i -lt 100 ]; do i=$((i+1)); \
+        sh -c 'i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo $i; done'; done; read y";
+    let mut child = Command::new("sh")
+        .args(["-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let file = scratch("short children.json");
+    let process = child.id().to_string();
+    let mut watching = outpace(&["--json", file.to_str().unwrap(), "-p", &process])
+        .spawn()
+        .unwrap();
+    wait_until("the watcher", || watches(watching.id(), child.id()));
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"\n").unwrap();
+    wait_until("the writes", || io_count(child.id(), "syscw") >= 10_000);
+    let before = io_count(watching.id(), "syscr");
+    wait_until("the watcher's next looks", || {
+        io_count(watching.id(), "syscr") >= before + SOME_LOOKS
+    });
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&watching),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
+    watching.wait().unwrap();
+    drop(stdin);
+    child.wait().unwrap();
+    let found = json(&file);
+    assert!(
+        found["tree"]["write_calls"].as_u64() >= Some(10_000),
+        "{found:#}"
+    );
+}
+
 #[test]
 fn writes_that_all_fail_have_no_verdict() {
     let text_of_it = "#include <unistd.h>\n\

@@ -72,7 +72,7 @@ pub(super) fn watch(
     };
     let (mut run, processes) = watcher.watch()?;
     let after = IoCounters::of("self").ok().filter(|_| launched);
-    run.tree = after.map(|after| after.since(before));
+    run.tree = run.tree.or(after.map(|after| after.since(before)));
     Ok((run, processes))
 }
 
@@ -108,8 +108,12 @@ impl Watcher {
     }
 
     fn finish(mut self, ending: Option<Ending>, wall_ns: u64) -> (Recording, Vec<Watched>) {
-        self.ended
-            .extend(std::mem::take(&mut self.alive).into_values());
+        // With -p, those that are left have the counts of the children that they have waited for.
+        let left = self.alive.contains_key(&self.root) && !self.launched;
+        let counts = self.alive.values().map(Watched::with_children);
+        let tree = left.then(|| counts.fold(IoCounters::default(), IoCounters::plus));
+        let alive = std::mem::take(&mut self.alive).into_values();
+        self.ended.extend(alive);
         self.ended.sort_by_key(|process| process.first_ns);
         let (delayed_ns, beside_ns) = self.delayed_and_beside_ns();
         let processes = || self.ended.iter();
@@ -133,6 +137,7 @@ impl Watcher {
             overhead_ns: processes().map(|process| process.peeking_ns).sum(),
             delayed_ns,
             beside_ns,
+            tree,
             timeline: self.timeline,
             looks: self.looks,
             last: root.map_or_else(Processor::default, |root| root.stat.with_children()),

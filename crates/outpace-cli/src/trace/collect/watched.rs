@@ -438,7 +438,7 @@ impl Watched {
         }
     }
 
-    /// Whether the kernel does not count this write to a stream: then what it writes is not known.
+    /// Whether the kernel does not count this write. What a process writes to a stream so is not known.
     fn is_uncounted(&mut self, write: &Call) -> bool {
         let is_uncounted = !write.kind.is_counted();
         if is_uncounted
@@ -507,7 +507,9 @@ impl Watched {
         if !write.kind.is_sync() && !doing.polls() {
             self.writes_at = Some(CallSite::Before(returns_to));
         }
-        self.is_uncounted(&write);
+        if self.is_uncounted(&write) {
+            return None;
+        }
         let thread = self.threads.get_mut(id)?;
         thread.asleep = Some((arguments, thread.finished_writes()));
         let is_new = thread.asleep != before;

@@ -459,6 +459,7 @@ mod tests {
             in_kernel_ns: Interval::between(in_kernel_ns as f64, in_kernel_ns as f64),
             waiting_ns,
             overlapped_ns: 0,
+            awaited_ns: 0,
             syncing_ns: 0,
             reading_ns: 0.0,
             is_reopened: false,
@@ -805,6 +806,47 @@ mod tests {
             "{verdict:?}"
         );
         assert!(verdict.sentences[0].contains("(10 % in the kernel, 80 % waiting"));
+    }
+
+    #[test]
+    fn what_a_writer_saves_beside_a_slower_reader_of_the_same_trace_may_be_nothing() {
+        let judged = |awaited_ns| {
+            let written = Stream {
+                awaited_ns,
+                ..stream(100_000, 20 * MS, 0)
+            };
+            verdict(SAMPLED, 100 * MS, vec![written])
+        };
+        assert!(judged(0).blocks_save_ns.low > 10.0 * MS as f64);
+        let slow = judged(70 * MS);
+        let saved = slow.blocks_save_ns;
+        assert!(
+            saved.low <= 0.0 && saved.likely <= 0.0 && saved.high > 10.0 * MS as f64,
+            "{saved:?}"
+        );
+        assert!(
+            slow.sentences[0].ends_with("its reader, which is traced, too, takes longer."),
+            "{slow:?}"
+        );
+    }
+
+    #[test]
+    fn what_was_sent_besides_leaves_no_verdict_but_that_on_the_calls_that_were_seen() {
+        for (kernel_ns, waiting_ns, limit) in [
+            (MS, 0, Limit::Unknown),
+            (10 * MS, 80 * MS, Limit::Unknown),
+            (80 * MS, 0, Limit::Calls),
+        ] {
+            let run = Recording {
+                wall_ns: 100 * MS,
+                unseen: Some(Unseen::Sent),
+                root: 1,
+                mode: SAMPLED,
+                ..Recording::default()
+            };
+            let verdict = verdict_on(run, vec![stream(1000, kernel_ns, waiting_ns)]);
+            assert_eq!(verdict.limit, limit, "{verdict:?}");
+        }
     }
 
     #[test]
