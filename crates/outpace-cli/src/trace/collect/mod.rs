@@ -148,9 +148,7 @@ fn lightly(
         let note = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
         run.notes.push(note.to_owned());
     }
-    // Beside others that wrote, a process that used the kernel for a tenth of the time.
-    let long_ns = [run.wall_ns / 10, 0][usize::from(seen == 0)];
-    let is_sent = (processes.iter()).any(|process| process.may_have_sent(long_ns));
+    let is_sent = (processes.iter()).any(|process| process.may_have_sent(run.wall_ns / 10));
     run.unseen = run.unseen.or(is_sent.then_some(Unseen::Sent));
     if let Some(tree) = run.tree
         && tree.write_calls > seen + seen / 100 + 1

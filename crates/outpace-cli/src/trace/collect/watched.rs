@@ -82,6 +82,7 @@ pub(crate) struct Watched {
     /// Whether it has other descriptors open that writes could have gone to, and another way to write.
     pub(crate) writes_elsewhere: bool,
     pub(super) unseen: Option<Unseen>,
+    has_socket: bool,
     /// Whether it has both ends of a pipe, by which its threads may wake each other.
     pub(crate) writes_to_itself: bool,
     is_foreign: bool,
@@ -90,13 +91,13 @@ pub(crate) struct Watched {
     pub(crate) filled: Option<i32>,
     pub(crate) is_split: bool,
     pub(crate) threads: Threads,
-    pub(super) first_ns: u64,
+    pub(crate) first_ns: u64,
     counters: Option<File>,
     state: Option<File>,
     /// The kernel's counters, which include the children it has waited for: now, and when it began.
     pub(super) io: IoCounters,
     io_before: IoCounters,
-    pub(super) stat: Stat,
+    pub(crate) stat: Stat,
     stat_before: Stat,
     /// Counts of children that it has waited for, as far as they are certain.
     pub(super) inherited: IoCounters,
@@ -127,7 +128,7 @@ pub(crate) struct Watched {
     /// Samples that found its thread asleep in a write, and elsewhere.
     asleep: [u64; 2],
     /// When it was last seen, and how long it was stopped until then.
-    pub(super) last_ns: u64,
+    pub(crate) last_ns: u64,
     pub(super) stopped_ns: u64,
     /// How many searches have found it.
     pub(super) searches: u64,
@@ -227,6 +228,9 @@ impl Watched {
             }
         }
         let descriptors = procfs::descriptors(process);
+        let is_socket = |path: String| path.starts_with("socket:");
+        let mut all = descriptors.iter();
+        self.has_socket |= all.any(|&one| procfs::link(process, one).is_some_and(is_socket));
         let requests = procfs::has_io_uring(process, &descriptors)
             || (self.own().write_calls == 0 && procfs::has_aio(process));
         self.unseen = self.unseen.or(requests.then_some(Unseen::Request));
@@ -302,12 +306,10 @@ impl Watched {
         (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
     }
 
-    /// Whether it hardly wrote to its socket, but had the kernel for so long: it may have sent.
+    /// Whether it hardly wrote, has a socket, and had the kernel for so long: it may have sent.
     pub(super) fn may_have_sent(&self, long_ns: u64) -> bool {
-        let mut targets = self.targets.range(1..=2);
-        targets.any(|(_, target)| target.kind == Kind::Socket)
-            && self.own().write_calls < peek::FROM
-            && self.threads.all().processor.system_ns >= long_ns
+        let hardly_writes = self.own().write_calls < peek::FROM;
+        self.has_socket && hardly_writes && self.threads.all().processor.system_ns >= long_ns
     }
 
     /// Whether other calls between its writes may have gone by uncounted.
@@ -441,11 +443,8 @@ impl Watched {
     /// Whether the kernel does not count this write. What a process writes to a stream so is not known.
     fn is_uncounted(&mut self, write: &Call) -> bool {
         let is_uncounted = !write.kind.is_counted();
-        if is_uncounted
-            && self
-                .stream_at(Target::identity_of(self.holder, write.descriptor))
-                .is_some()
-        {
+        let place = || Target::identity_of(self.holder, write.descriptor);
+        if is_uncounted && self.stream_at(place()).is_some() {
             self.unseen = Some(Unseen::Sent);
         }
         is_uncounted

@@ -195,7 +195,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         + Interval::between(0.0, of_calls * stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns]);
     let more = [1.0, WOKEN][usize::from(stream.target.kind == Kind::Terminal)];
-    saved.times([1.0, 1.0, more])
+    saved.times([f64::from(!stream.is_outlived), 1.0, more])
 }
 
 #[cfg(test)]
@@ -240,6 +240,7 @@ mod tests {
             syncing_ns: 0,
             reading_ns: 0.0,
             is_reopened: false,
+            is_outlived: false,
         }
     }
 

@@ -16,7 +16,9 @@ use std::rc::Rc;
 pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
     for process in processes {
-        for stream in of_process(process) {
+        let is_outlived = is_outlived(process, processes, run.wall_ns / 10);
+        for mut stream in of_process(process) {
+            stream.is_outlived = is_outlived;
             let twin = streams.iter_mut().find(|other| {
                 other.program == stream.program
                     && other.descriptors == stream.descriptors
@@ -52,6 +54,20 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         }
     }
     streams
+}
+
+/// Whether a process that is none of those that wait for this one ran beside it, and for so long after it.
+fn is_outlived(process: &Watched, processes: &[Watched], long_ns: u64) -> bool {
+    let of = |id| processes.iter().rfind(|other| other.process == id);
+    let parents = std::iter::successors(Some(process), |child| of(child.stat.parent));
+    let parents: Vec<i32> = parents
+        .take(processes.len())
+        .map(|parent| parent.process)
+        .collect();
+    processes.iter().any(|other| {
+        let is_beside = other.first_ns < process.last_ns && !parents.contains(&other.process);
+        is_beside && other.last_ns > process.last_ns + long_ns
+    })
 }
 
 /// Whether a sleep in a write has other causes than its destination: memory takes each write at once, and the time of a reader that
@@ -93,6 +109,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.syncing_ns += other.syncing_ns;
     stream.reading_ns += other.reading_ns;
     stream.is_reopened |= other.is_reopened;
+    stream.is_outlived &= other.is_outlived;
     stream.tally.merge(&other.tally);
 }
 

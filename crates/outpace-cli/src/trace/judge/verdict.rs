@@ -89,7 +89,7 @@ impl Verdict {
         let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
         let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
         let error = |error: f64, other: f64| error.hypot(chance_ns).hypot(other);
-        // Where a reader that is traced, too, is slower, what fewer calls save may go into more waiting.
+        // So it is where a reader is slower that is traced, too.
         let awaited_ns = sum(|stream| stream.awaited_ns) as f64;
         let likely_ns = together.likely - hidden_ns;
         let blocks_save_ns = Interval {
@@ -117,13 +117,17 @@ impl Verdict {
         let [blocks, reader] = verdict.gains();
         let likely = [Limit::Calls, Limit::Reader][usize::from(reader > blocks)];
         let gain = blocks.max(reader);
+        if likely == Limit::Reader {
+            // What fewer calls save may go into more waiting.
+            (verdict.blocks_save_ns.low, verdict.blocks_save_ns.likely) = (0.0, 0.0);
+        }
         let larger = streams.iter().filter(|stream| stream.may_be_larger());
         let may_save: Interval = larger.map(estimate::saved_by_blocks).sum();
         verdict.limit = match likely {
             // Neither is said where it may be untrue.
             _ if gain < WORTH_IT && may_save.high >= SMALL * now => Limit::Unknown,
             _ if gain < WORTH_IT => Limit::Nothing,
-            Limit::Calls if blocks_save_ns.low <= 0.0 => Limit::Unknown,
+            Limit::Calls if verdict.blocks_save_ns.low <= 0.0 => Limit::Unknown,
             _ => likely,
         };
         // Both sides of the edge have the same words: from run to run a program may be on either.
@@ -463,6 +467,7 @@ mod tests {
             syncing_ns: 0,
             reading_ns: 0.0,
             is_reopened: false,
+            is_outlived: false,
         }
     }
 

@@ -82,6 +82,8 @@ pub(crate) struct Stream {
     pub(crate) reading_ns: f64,
     /// Most of its writes are to a file that is opened once more for each.
     pub(crate) is_reopened: bool,
+    /// Another process ran beside it and long after it: what it saves may shorten nothing.
+    pub(crate) is_outlived: bool,
 }
 
 impl Stream {
@@ -232,7 +234,7 @@ impl Unseen {
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
-            Self::Sent => "what it sent or spliced to its output could not be seen; --exact counts it",
+            Self::Sent => "what it sent or spliced could not be seen; --exact counts it",
             Self::Refused => "some of its processes do not let this user trace them",
             Self::Polled => "its waits for room after EAGAIN are seen without --exact only",
             Self::Foreign => "the calls of a 32-bit program are seen without --exact only",

@@ -5,6 +5,7 @@ use crate::platform::histogram::Bucket;
 use crate::trace::judge::verdict::{Limit, Verdict};
 use crate::trace::model::findings::{Findings, Mode, Recording, Stream};
 use crate::trace::model::tally::Log2Histogram;
+use crate::trace::model::target::Kind;
 use crate::user::inert::inert;
 use crate::user::quantity::{counted, duration, grouped};
 use crate::user::screen::{Screen, broken, columns_of};
@@ -182,7 +183,8 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     let (program, name) = (&stream.program, stream.descriptors.name());
     let target = stream.target.describe();
     page.line(PLAIN, 0, &format!("{program}{of}: {name} -> {target}"));
-    for (process, reader) in &stream.readers {
+    let is_known = stream.target.kind != Kind::Unknown;
+    for (process, reader) in stream.readers.iter().filter(|_| is_known) {
         page.faint(2, &format!("read by {reader} (process {process})"));
     }
     if stream.calls > 0 {
@@ -199,7 +201,13 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     let took = time(stream.writing_ns(), NO_TIME);
     let waiting = time(stream.asleep_ns(), "none");
     let calls = ["write calls", "write calls and fsync"][usize::from(stream.syncing_ns > 0)];
-    let times = format!("{took} in {calls}, {waiting} of it {}", stream.waiting());
+    let mut times = format!("{took} in {calls}, {waiting} of it {}", stream.waiting());
+    if stream.awaited_ns > 0 {
+        times += &format!(
+            ", without {} for one that is traced, too",
+            time(stream.awaited_ns, "")
+        );
+    }
     page.faint(2, &times);
     if mode != Mode::Sampled {
         histogram(page, "sizes", &tally.sizes, grouped);
