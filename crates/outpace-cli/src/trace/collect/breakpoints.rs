@@ -61,9 +61,9 @@ impl Breakpoints {
         if cfg!(not(target_arch = "x86_64")) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let (entry, number) = match place {
-            CallSite::Before(address) => (address.wrapping_sub(INSTRUCTION), None),
-            CallSite::Function(address) => (address, Some(libc::SYS_write)),
+        let (entry, number, exit) = match place {
+            CallSite::Before(exit) => (exit.wrapping_sub(INSTRUCTION), None, Some(exit)),
+            CallSite::Function(entry) => (entry, Some(libc::SYS_write), None),
         };
         let mut breakpoints = Self {
             thread,
@@ -73,9 +73,7 @@ impl Breakpoints {
             entries: 0,
             exits: Vec::new(),
         };
-        if let CallSite::Before(address) = place {
-            breakpoints.add_exit(address)?;
-        }
+        exit.map_or(Ok(()), |exit| breakpoints.add_exit(exit))?;
         sys::enable_for(breakpoints.ring.as_counter(), PASSAGES)?;
         Ok(breakpoints)
     }
@@ -97,9 +95,7 @@ impl Breakpoints {
     pub(super) fn begun(&mut self) -> io::Result<Vec<Call>> {
         let (mut begun, mut inside, mut new_exit) = (Vec::new(), None, None);
         while let Some(record) = self.ring.next_record() {
-            let bytes = record.to_contiguous();
-            let words = bytes.chunks_exact(8).map(|word| word.try_into());
-            let words: Vec<u64> = words.flatten().map(u64::from_ne_bytes).collect();
+            let words = memory::words(&record.to_contiguous());
             let [_, number, c, b, a, at, e, f, d, _, stack, ..] = words[..] else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
@@ -114,10 +110,8 @@ impl Breakpoints {
             for exit in self.exits.iter_mut().filter(|exit| exit.0 == at) {
                 exit.2 = exit.2.saturating_sub(1);
             }
-            if self.number.is_some()
-                && inside.is_some()
-                && self.exits.iter().all(|exit| exit.0 != stack)
-            {
+            let is_watched = self.exits.iter().any(|exit| exit.0 == stack);
+            if self.number.is_some() && inside.is_some() && !is_watched {
                 // The return to this caller is not watched yet.
                 (inside, new_exit) = (None, Some(stack));
             }

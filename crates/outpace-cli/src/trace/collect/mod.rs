@@ -15,7 +15,7 @@ use crate::trace::model::findings::{Recording, Unseen};
 use crate::trace::model::timeline::Timeline;
 use crate::user::quantity::counted;
 use exact::ptrace::Tracer;
-use exact::tracepoints::{self, Points, Rings};
+use exact::tracepoints::{self, Rings};
 use exact::{Ledger, LedgerEntry};
 use rustix::process::{getpid, set_child_subreaper};
 use stacks::Recorder;
@@ -172,8 +172,7 @@ fn every_call(
     let launched = gate.is_some();
     let tree = procfs::tree(root).into_iter();
     tree.for_each(|process| ledger.look_at(process));
-    let threads = || procfs::tree_threads(root);
-    let rings = Points::find().and_then(|points| Rings::open(points, &threads, launched));
+    let rings = Rings::open(root, launched);
     if launched {
         // After the rings, as perf locks memory, too.
         ready(root);

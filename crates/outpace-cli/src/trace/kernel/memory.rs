@@ -15,9 +15,7 @@ pub(crate) fn begun(thread: (i32, i32), number: i64, arguments: &[u64; 6]) -> Op
         Payload::Buffer => Some((at, length)),
         Payload::Vector if length <= LONGEST_VECTOR => {
             let shown = peek(process, at, 16 * length);
-            let bytes = shown.as_deref().unwrap_or_default();
-            let words = bytes.as_chunks().0.iter().copied();
-            let words: Vec<u64> = words.map(u64::from_ne_bytes).collect();
+            let words = words(shown.as_deref().unwrap_or_default());
             let entries = words.chunks_exact(2).map(|entry| (entry[0], entry[1]));
             let lengths = entries.clone().map(|entry| entry.1);
             call.asked = shown.as_ref().map(|_| lengths.fold(0, u64::saturating_add));
@@ -30,6 +28,12 @@ pub(crate) fn begun(thread: (i32, i32), number: i64, arguments: &[u64; 6]) -> Op
         call.ends_line = shown.map(|byte| byte == b"\n");
     }
     Some(call)
+}
+
+/// Bytes of the kernel or of a program as numbers of its size.
+pub(crate) fn words(bytes: &[u8]) -> Vec<u64> {
+    let words = bytes.as_chunks().0.iter().copied();
+    words.map(u64::from_ne_bytes).collect()
 }
 
 /// Longer vectors are not followed.

@@ -173,10 +173,10 @@ mod tests {
 
     #[test]
     fn line_ends_are_counted_where_the_kernel_may_be_asked() {
-        use crate::trace::collect::exact::tracepoints::{Points, event};
+        use crate::trace::collect::exact::tracepoints::{event, point};
         use std::io::{IoSlice, Write};
         let mut null = std::fs::File::create("/dev/null").unwrap();
-        let event = Points::find().and_then(|points| event(points.enter).build());
+        let event = point("sys_enter").and_then(|enter| event(enter).build());
         let Ok(tails) = event.and_then(Tails::begin) else {
             eprintln!("skipped: tracepoints or bpf(2) are not permitted");
             return;

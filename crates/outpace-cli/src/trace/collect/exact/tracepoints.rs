@@ -8,6 +8,7 @@ use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, Processor, Stat};
 use crate::platform::{interrupts, stops};
 use crate::trace::kernel::calls::Call;
+use crate::trace::kernel::memory::words;
 use crate::trace::kernel::sys;
 use crate::trace::model::findings::{Mode, Recording};
 use perf_event::events::{Event as Kind, Software, Tracepoint};
@@ -22,13 +23,6 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// The tracepoints' numbers; there is a value only where this user may read them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Points {
-    pub(super) enter: Tracepoint,
-    exit: Tracepoint,
-}
-
 /// The largest ring, and the least: the limit on locked memory may be lower than the first.
 const LARGEST_RING: usize = 16 << 20;
 const LEAST_RING: usize = 128 << 10;
@@ -37,19 +31,11 @@ const PATIENCE: Duration = Duration::from_millis(10);
 /// For threads that were started while others were not watched yet.
 const SEARCHES: usize = 4;
 
-impl Points {
-    pub(crate) fn find() -> io::Result<Self> {
-        let id = |name: &str| {
-            let place = "/sys/kernel/tracing/events/raw_syscalls";
-            let text = fs::read_to_string(format!("{place}/{name}/id"))?;
-            let number = text.trim().parse().map_err(io::Error::other);
-            number.map(Tracepoint::with_id)
-        };
-        Ok(Self {
-            enter: id("sys_enter")?,
-            exit: id("sys_exit")?,
-        })
-    }
+/// The tracepoint with this name, where this user may read its number.
+pub(super) fn point(name: &str) -> io::Result<Tracepoint> {
+    let file = format!("/sys/kernel/tracing/events/raw_syscalls/{name}/id");
+    let number = fs::read_to_string(file)?.trim().parse();
+    number.map(Tracepoint::with_id).map_err(io::Error::other)
 }
 
 /// Drops a value on another thread, if there can be one: closing an event may take as long as thousands of calls.
@@ -66,12 +52,25 @@ pub(super) fn event<'a>(event: impl Kind) -> Builder<'a> {
     event
 }
 
-/// Tells the threads that there are at a moment, each with its process.
-type Tree<'a> = &'a dyn Fn() -> Vec<(i32, i32)>;
+/// A ring of this size for each processor.
+fn of_size(size: usize) -> io::Result<BTreeMap<usize, Sampler>> {
+    let online = fs::read_to_string("/sys/devices/system/cpu/online")?;
+    let ranges = online.trim().split(',').filter_map(procfs::range);
+    let ring = |processor| {
+        // Of no thread: poll(2) returns at once when the thread of an event has ended.
+        let mut ring = event(Software::DUMMY);
+        (ring.any_pid().one_cpu(processor)).wakeup_watermark(LEAST_RING / 4);
+        Ok((processor, ring.build()?.sampled(size)?))
+    };
+    ranges.flatten().map(ring).collect()
+}
 
 /// The rings of all processors, and the events that fill them.
 pub(crate) struct Rings {
-    points: Points,
+    enter: Tracepoint,
+    exit: Tracepoint,
+    /// The calls that are wanted.
+    filter: CString,
     /// By processor.
     rings: BTreeMap<usize, Sampler>,
     events: Vec<Counter>,
@@ -82,57 +81,43 @@ pub(crate) struct Rings {
 
 impl Rings {
     /// Opens them, of one size: the largest of which memory may be locked for all, and watches the threads that there are now.
-    pub(crate) fn open(points: Points, threads: Tree<'_>, launched: bool) -> io::Result<Self> {
+    pub(crate) fn open(root: i32, launched: bool) -> io::Result<Self> {
+        let (enter, exit) = (point("sys_enter")?, point("sys_exit")?);
+        let wanted: Vec<String> = Ledger::wanted().map(|call| format!("id=={call}")).collect();
         let alone_ns = writes_ns()?;
         let mut size = LARGEST_RING;
-        let mut rings = loop {
-            match Self::of_size(size, points, alone_ns) {
+        let rings = loop {
+            match of_size(size) {
                 Err(_) if size > LEAST_RING => size /= 2,
                 rings => break rings?,
             }
         };
-        rings.watch(threads, launched)?;
-        // Without it everything else is still seen.
-        rings.tails = event(points.enter).build().and_then(Tails::begin).ok();
-        Ok(rings)
-    }
-
-    fn of_size(size: usize, points: Points, alone_ns: u64) -> io::Result<Self> {
-        let online = fs::read_to_string("/sys/devices/system/cpu/online")?;
-        let ranges = online.trim().split(',').filter_map(procfs::range);
-        let ring = |processor| {
-            // Of no thread: poll(2) returns at once when the thread of an event has ended.
-            let mut ring = event(Software::DUMMY);
-            (ring.any_pid().one_cpu(processor)).wakeup_watermark(LEAST_RING / 4);
-            Ok((processor, ring.build()?.sampled(size)?))
-        };
-        Ok(Self {
-            points,
-            rings: ranges.flatten().map(ring).collect::<io::Result<_>>()?,
+        let mut rings = Self {
+            enter,
+            exit,
+            filter: CString::new(wanted.join("||"))?,
+            rings,
             events: Vec::new(),
             tails: None,
             alone_ns,
-        })
-    }
-
-    fn watch(&mut self, threads: Tree<'_>, launched: bool) -> io::Result<()> {
-        let wanted = Ledger::wanted().map(|number| format!("id=={number}"));
-        let wanted: Vec<String> = wanted.collect();
-        let filter = CString::new(wanted.join("||")).map_err(io::Error::other)?;
-        let points = [(self.points.enter, true), (self.points.exit, false)];
-        let rings = self.rings.iter();
-        let places: Vec<_> = rings
-            .flat_map(|ring| points.map(|point| (ring, point)))
-            .collect();
+        };
         let mut watched = HashSet::new();
         // Those that are not watched yet may start others. Of a call that is seen twice, the second end counts for nothing.
         for _ in 0..SEARCHES {
-            let mut threads = threads();
+            let mut threads = procfs::tree_threads(root);
             threads.retain(|&(_, thread)| watched.insert(thread));
-            let of_thread = |(_, thread)| places.iter().map(move |&place| (thread, place));
-            for (thread, ((&processor, ring), (tracepoint, is_enter))) in
-                threads.into_iter().flat_map(of_thread)
-            {
+            let mut threads = threads.into_iter();
+            threads.try_for_each(|(_, thread)| rings.watch(thread, launched))?;
+        }
+        // Without it everything else is still seen.
+        rings.tails = event(enter).build().and_then(Tails::begin).ok();
+        Ok(rings)
+    }
+
+    /// Watches a thread and those that it starts, on every processor.
+    fn watch(&mut self, thread: i32, launched: bool) -> io::Result<()> {
+        for (&processor, ring) in &self.rings {
+            for (tracepoint, is_enter) in [(self.enter, true), (self.exit, false)] {
                 let mut event = event(tracepoint);
                 event.inherit(true).observe_pid(thread).one_cpu(processor);
                 event.enabled(!launched).enable_on_exec(launched);
@@ -141,10 +126,10 @@ impl Rings {
                 event.mmap2(is_enter).comm(is_enter).comm_exec(is_enter);
                 let event = match event.build() {
                     // The thread has ended meanwhile.
-                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
+                    Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
                     event => event?,
                 };
-                sys::set_filter(&event, &filter)?;
+                sys::set_filter(&event, &self.filter)?;
                 sys::send_to(&event, ring)?;
                 self.events.push(event);
             }
@@ -189,19 +174,17 @@ enum Event {
 
 impl Record {
     /// Decodes those of the kinds above.
-    fn of(record: &perf_event::Record<'_>, points: Points) -> Option<Self> {
+    fn of(record: &perf_event::Record<'_>, enter: Tracepoint) -> Option<Self> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let event = match record.parse_record().ok()? {
             data::Record::Sample(sample) => {
                 // The tracepoint, the number of the call, its arguments or its result.
-                let raw = sample.raw()?;
-                let word = |at: usize| Some(u64::from_ne_bytes(*raw.get(at * 8..)?.first_chunk()?));
-                let number = word(1)? as i64;
-                if word(0)? & 0xffff == points.enter.id() {
-                    let arguments: Option<Vec<u64>> = (2..8).map(word).collect();
-                    Event::Enter(number, arguments?.try_into().ok()?)
-                } else {
-                    Event::Exit(number, word(2)? as i64)
+                let [point, number, ref rest @ ..] = words(sample.raw()?)[..] else {
+                    return None;
+                };
+                match point & 0xffff == enter.id() {
+                    true => Event::Enter(number as i64, *rest.first_chunk()?),
+                    false => Event::Exit(number as i64, *rest.first()? as i64),
                 }
             }
             data::Record::Fork(fork) => Event::Fork(fork.pid as i32),
@@ -214,15 +197,15 @@ impl Record {
             _ => return None,
         };
         // The thread and the time: a sample begins with them, other records end with them.
-        let bytes = record.to_contiguous();
-        let is_sample = matches!(event, Event::Enter(..) | Event::Exit(..));
-        let at = [bytes.len().checked_sub(16)?, 0][usize::from(is_sample)];
-        let number = |at: usize| Some(i32::from_ne_bytes(*bytes.get(at..)?.first_chunk()?));
-        Some(Self {
-            time_ns: u64::from_ne_bytes(*bytes.get(at + 8..)?.first_chunk()?),
-            of: (number(at)?, number(at + 4)?),
-            event,
-        })
+        let words = words(&record.to_contiguous());
+        let (thread, time_ns) = match (&event, &words[..]) {
+            (Event::Enter(..) | Event::Exit(..), &[thread, time_ns, ..]) => (thread, time_ns),
+            (_, &[.., thread, time_ns]) => (thread, time_ns),
+            _ => return None,
+        };
+        // Two numbers of 32 bits in a word: every machine of ours is little-endian.
+        let of = (thread as i32, (thread >> 32) as i32);
+        Some(Self { time_ns, of, event })
     }
 }
 
@@ -245,7 +228,7 @@ impl Reader {
     fn drain(&mut self, rings: &mut Rings, ledger: &mut Ledger, until_ns: u64) {
         for ring in rings.rings.values_mut() {
             while let Some(record) = ring.next_record() {
-                let Some(record) = Record::of(&record, rings.points) else {
+                let Some(record) = Record::of(&record, rings.enter) else {
                     continue;
                 };
                 let is_later = record.time_ns > until_ns;
@@ -308,7 +291,7 @@ fn writes_ns() -> io::Result<u64> {
 /// Nanoseconds that watching adds to a call on this machine, by what the same writes took when nothing was watched.
 fn call_ns(rings: &mut Rings) -> io::Result<f64> {
     let this = rustix::thread::gettid().as_raw_pid();
-    rings.watch(&|| vec![(this, this)], false)?;
+    rings.watch(this, false)?;
     let added_ns = writes_ns()?.saturating_sub(rings.alone_ns);
     Ok(SLOWER * added_ns as f64 / WRITES as f64)
 }
