@@ -48,20 +48,18 @@ impl Recorder {
             .stderr(Stdio::null())
             .spawn()?;
         shell.wait()?;
-        let group = shell.id() as i32;
         // Without perf, or where it is not permitted, its end is closed.
         let _ = control.write_all(b"enable\n");
-        match control.read_exact(&mut [0]) {
-            Ok(()) => Ok(Self {
-                group,
-                control,
-                directory,
-            }),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                Err(io::ErrorKind::TimedOut.into())
-            }
-            Err(_) => Err(io::Error::other("perf is not installed, or not allowed")),
-        }
+        let is_ready = control.read_exact(&mut [0]);
+        is_ready.map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+            _ => io::Error::other("perf is not installed, or not allowed"),
+        })?;
+        Ok(Self {
+            group: shell.id() as i32,
+            control,
+            directory,
+        })
     }
 
     /// Ends the recording and gives the samples.

@@ -74,16 +74,16 @@ impl Target {
         let metadata = fs::metadata(&link).ok()?;
         let path = procfs::link(process, descriptor)?;
         let file_type = metadata.file_type();
-        let device = (file_type.is_char_device() || file_type.is_block_device())
-            .then(|| (libc::major(metadata.rdev()), libc::minor(metadata.rdev())));
+        // Other files have no such number.
+        let number = Some(metadata.rdev()).filter(|&number| number > 0);
+        let device = number.map(|number| (libc::major(number), libc::minor(number)));
+        let terminal = device.filter(|_| file_type.is_char_device());
+        let terminal = terminal.and_then(procfs::terminal_driver);
         let is_synced = file_type.is_file()
             && procfs::flags(process, descriptor).is_some_and(|flags| flags & libc::O_DSYNC != 0);
         let (kind, driver) = match device {
+            _ if terminal.is_some() => (Kind::Terminal, terminal),
             Some((1, 3)) if file_type.is_char_device() => (Kind::Null, Some("mem".to_owned())),
-            Some(numbers) if file_type.is_char_device() => procfs::terminal_driver(numbers)
-                .map_or((Kind::Device, None), |driver| {
-                    (Kind::Terminal, Some(driver))
-                }),
             Some(_) => (Kind::Device, None),
             None if file_type.is_fifo() => (Kind::Pipe, None),
             None if file_type.is_socket() => (Kind::Socket, None),
@@ -212,11 +212,9 @@ impl Target {
 
 /// A device is the same through whichever node it was opened; a file is its inode.
 fn identity(metadata: &fs::Metadata) -> (u64, u64) {
-    let file_type = metadata.file_type();
-    if file_type.is_char_device() || file_type.is_block_device() {
-        (u64::MAX, metadata.rdev())
-    } else {
-        (metadata.dev(), metadata.ino())
+    match metadata.rdev() {
+        0 => (metadata.dev(), metadata.ino()),
+        device => (u64::MAX, device),
     }
 }
 

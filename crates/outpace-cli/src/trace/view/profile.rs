@@ -16,11 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, SystemTime};
 
 /// A write call, or several.
-struct WriteMarker<'a> {
-    name: StringHandle,
-    category: CategoryHandle,
-    span: &'a CallSpan,
-}
+struct WriteMarker<'a>(CategoryHandle, &'a CallSpan);
 
 type Field = StaticSchemaMarkerField;
 
@@ -46,12 +42,12 @@ impl StaticSchemaMarker for WriteMarker<'_> {
         field("inCalls", "Time in them", MarkerFieldFormat::Duration),
     ];
 
-    fn name(&self, _profile: &mut Profile) -> StringHandle {
-        self.name
+    fn name(&self, profile: &mut Profile) -> StringHandle {
+        profile.intern_string(self.1.call)
     }
 
     fn category(&self, _profile: &mut Profile) -> CategoryHandle {
-        self.category
+        self.0
     }
 
     fn string_field_value(&self, _field: u32) -> StringHandle {
@@ -60,10 +56,10 @@ impl StaticSchemaMarker for WriteMarker<'_> {
 
     fn number_field_value(&self, field: u32) -> f64 {
         match field {
-            0 => self.span.bytes.unwrap_or(0) as f64,
-            1 => self.span.calls as f64,
+            0 => self.1.bytes.unwrap_or(0) as f64,
+            1 => self.1.calls as f64,
             // Durations are in milliseconds.
-            _ => self.span.in_calls_ns as f64 / 1e6,
+            _ => self.1.in_calls_ns as f64 / 1e6,
         }
     }
 }
@@ -170,12 +166,8 @@ impl Builder {
         let handle = self.thread(of, (program, &name), false);
         (self.profile).set_thread_show_markers_in_timeline(handle, true);
         for span in spans {
-            let marker = WriteMarker {
-                name: self.profile.intern_string(span.call),
-                category: self.output,
-                span,
-            };
             let timing = MarkerTiming::Interval(self.at(span.began_ns), self.at(span.ended_ns));
+            let marker = WriteMarker(self.output, span);
             self.profile.add_marker(handle, timing, marker);
         }
     }

@@ -203,10 +203,8 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     let calls = ["write calls", "write calls and fsync"][usize::from(stream.syncing_ns > 0)];
     let mut times = format!("{took} in {calls}, {waiting} of it {}", stream.waiting());
     if stream.awaited_ns > 0 {
-        times += &format!(
-            ", without {} for one that is traced, too",
-            time(stream.awaited_ns, "")
-        );
+        let awaited = duration(stream.awaited_ns as f64);
+        times += &format!(", without {awaited} for one that is traced, too");
     }
     page.faint(2, &times);
     if mode != Mode::Sampled {

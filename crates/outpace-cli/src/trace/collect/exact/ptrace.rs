@@ -57,11 +57,11 @@ impl<'a> Tracer<'a> {
                 ..Recording::default()
             },
         };
-        let mut refused = HashSet::new();
+        let mut seen = HashSet::new();
         loop {
             // Those that are not traced yet may start others.
             let mut new = procfs::tree_threads(root);
-            new.retain(|(_, thread)| !refused.contains(thread) && !is_ours(*thread));
+            new.retain(|&(_, thread)| seen.insert(thread) && !is_ours(thread));
             if new.is_empty() {
                 return Ok(tracer);
             }
@@ -72,10 +72,7 @@ impl<'a> Tracer<'a> {
                     // It has ended meanwhile.
                     Err(_) if !procfs::running_threads(process).contains(&thread) => {}
                     Err(error) if process == root => return Err(error),
-                    Err(_) => {
-                        refused.insert(thread);
-                        tracer.ledger.unseen = Some(Unseen::Refused);
-                    }
+                    Err(_) => tracer.ledger.unseen = Some(Unseen::Refused),
                 }
             }
         }
