@@ -283,10 +283,14 @@ impl Threads {
         self.threads.get_mut(&thread)
     }
 
+    /// The threads, with their increase while they were watched.
+    fn own(&self) -> impl Iterator<Item = (i32, Reading)> {
+        self.threads.iter().map(|(&id, thread)| (id, thread.own()))
+    }
+
     /// The sum over some of the threads.
     pub(crate) fn sum(&self, wanted: impl Fn(i32, &Reading) -> bool) -> Reading {
-        let all = self.threads.iter().map(|(&id, thread)| (id, thread.own()));
-        let wanted = all.filter(|(id, own)| wanted(*id, own));
+        let wanted = self.own().filter(|(id, own)| wanted(*id, own));
         wanted.fold(Reading::default(), |sum, (_, own)| Reading {
             io: sum.io.plus(own.io),
             processor: sum.processor.plus(own.processor),
@@ -331,18 +335,15 @@ impl Threads {
 
     /// The most that a thread has of something.
     pub(crate) fn most(&self, of: impl Fn(i32, &Reading) -> u64) -> u64 {
-        let all = self.threads.iter();
-        let all = all.map(|(&id, thread)| of(id, &thread.own()));
+        let all = self.own().map(|(id, own)| of(id, &own));
         all.max().unwrap_or(0)
     }
 
     /// The thread that has written most.
     pub(crate) fn busiest(&self) -> Option<i32> {
-        let own = |(_, thread): &(&i32, &Thread)| {
-            let own = thread.own();
-            (own.io.write_calls, own.processor.system_ns)
-        };
-        self.threads.iter().max_by_key(own).map(|(&id, _)| id)
+        let all = self.own();
+        let busiest = all.max_by_key(|(_, own)| (own.io.write_calls, own.processor.system_ns));
+        busiest.map(|(id, _)| id)
     }
 }
 

@@ -120,12 +120,9 @@ pub(crate) struct Call {
 
 impl Call {
     /// A call that this thread begins, if its number is one of the family's.
-    pub(crate) fn begun(
-        (process, thread): (i32, i32),
-        number: i64,
-        arguments: &[u64; 6],
-    ) -> Option<Self> {
+    pub(crate) fn begun(of: (i32, i32), number: i64, arguments: &[u64; 6]) -> Option<Self> {
         let kind = WriteCall::with_number(number)?;
+        let (process, thread) = of;
         Some(Self {
             process,
             thread,

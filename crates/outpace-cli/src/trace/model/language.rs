@@ -195,18 +195,13 @@ impl Language {
 /// An executable file, of which only the requested parts are read: it may be large, and its table of sections is at its end.
 type Binary<'a> = object::File<'a, &'a ReadCache<File>>;
 
-fn contents<'a>(file: &Binary<'a>, section: &str) -> &'a [u8] {
-    let section = file.section_by_name(section);
-    let contents = section.and_then(|section| section.data().ok());
-    contents.unwrap_or_default()
-}
-
 /// Whether a file has one of these texts in its section.
 fn has_mark(file: &Binary<'_>, marks: &str) -> bool {
     let mut marks = marks.split("; ").filter_map(|mark| mark.split_once(' '));
     marks.any(|(section, texts)| {
-        let section = contents(file, section);
-        texts.split(',').any(|text| contains(section, text))
+        let section = file.section_by_name(section);
+        let contents = section.and_then(|section| section.data().ok());
+        (texts.split(',')).any(|text| contains(contents.unwrap_or_default(), text))
     })
 }
 

@@ -77,22 +77,14 @@ impl CallTally {
     /// system calls get the same name, and too few writes get none.
     pub(crate) fn buffering(&self) -> Buffering {
         let writes = self.sizes.count();
-        if writes == 0 {
-            return Buffering::Nothing;
-        }
-        if let Some(buffering) = self.as_blocks(writes) {
-            return buffering;
-        }
-        if writes < FEWEST {
-            return Buffering::TooFew;
-        }
-        if self.sizes.sum() / writes >= SMALLEST_BLOCK {
-            return Buffering::Large;
-        }
-        if self.tails_seen < FEWEST {
-            return Buffering::Small;
-        }
-        [Buffering::Unbuffered, Buffering::Line][usize::from(self.end_lines())]
+        self.as_blocks(writes).unwrap_or_else(|| match writes {
+            0 => Buffering::Nothing,
+            1..FEWEST => Buffering::TooFew,
+            _ if self.sizes.sum() / writes >= SMALLEST_BLOCK => Buffering::Large,
+            _ if self.tails_seen < FEWEST => Buffering::Small,
+            _ if self.end_lines() => Buffering::Line,
+            _ => Buffering::Unbuffered,
+        })
     }
 
     /// Whether nearly all of the writes end lines, as far as that was seen.

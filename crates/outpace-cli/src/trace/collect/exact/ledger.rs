@@ -153,13 +153,8 @@ impl Ledger {
     }
 
     /// It leaves the call, which is the one with this number, if that is known: records may be lost.
-    pub(crate) fn left(
-        &mut self,
-        (process, thread): (i32, i32),
-        number: Option<i64>,
-        now_ns: u64,
-        result: i64,
-    ) {
+    pub(crate) fn left(&mut self, of: (i32, i32), number: Option<i64>, now_ns: u64, result: i64) {
+        let (process, thread) = of;
         let entered = self.inside.remove(&thread);
         let is_it = |entered: &(i64, _, _)| number.is_none_or(|number| number == entered.0);
         let Some((number, arguments, write)) = entered.filter(is_it) else {
