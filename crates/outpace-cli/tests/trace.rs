@@ -2179,3 +2179,33 @@ fn another_tracer_is_told_of() {
     let told = said.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("traced it, too (ptrace)"), "{said}");
 }
+
+#[test]
+fn the_end_of_the_program_is_seen_also_where_no_more_files_can_be_opened() {
+    if !installed("prlimit") {
+        return eprintln!("skipped: no prlimit");
+    }
+    let script = "exec 3<&0; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat <&3 & done; echo; wait";
+    let mut tracer = Command::new("prlimit")
+        .args(["--nofile=40:40", env!("CARGO_BIN_EXE_outpace"), "trace"])
+        .args(["sh", "-c", script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut started = [0];
+    tracer
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut started)
+        .unwrap();
+    let before = io_count(tracer.id(), "syscr");
+    wait_until("the tracer's looks", || {
+        io_count(tracer.id(), "syscr") >= before + SOME_LOOKS
+    });
+    // The readers end.
+    drop(tracer.stdin.take());
+    wait_until("the end", || tracer.try_wait().unwrap().is_some());
+}

@@ -75,6 +75,12 @@ pub(crate) fn is_told(child: i32) -> bool {
     next.is_ok_and(|next| next.is_none())
 }
 
+/// Whether a child has ended. Does not reap it, and needs no file of /proc.
+pub(crate) fn has_ended(child: i32) -> bool {
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    next_of(child, ended).is_ok_and(|event| event.is_some())
+}
+
 /// Waits until a thread has stopped or ended, and says whether it has ended by itself. Does not reap it.
 pub(crate) fn has_exited(thread: i32) -> io::Result<bool> {
     let any = WaitIdOptions::EXITED | WaitIdOptions::STOPPED;

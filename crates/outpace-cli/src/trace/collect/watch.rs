@@ -4,8 +4,8 @@
 use super::threads::Reading;
 use super::watched::Watched;
 use crate::platform::clock;
-use crate::platform::ending::Ending;
-use crate::platform::procfs::{self, IoCounters, Processor, Stat};
+use crate::platform::ending::{self, Ending};
+use crate::platform::procfs::{self, IoCounters, Processor};
 use crate::platform::{interrupts, signals, stops};
 use crate::trace::model::findings::{Mode, Recording};
 use crate::trace::model::timeline::Timeline;
@@ -281,8 +281,8 @@ impl Watcher {
     fn reap(&mut self) -> io::Result<Option<Ending>> {
         let mut root = None;
         let mut ended = signals::ended_children();
-        // It is a child of the thread that started it, until that has ended, too.
-        if !ended.contains(&self.root) && Stat::of(self.root).is_some_and(Stat::is_over) {
+        // It is a child of the thread that started it, until that has ended, too; and there may be too few open files to see it.
+        if !ended.contains(&self.root) && ending::has_ended(self.root) {
             ended.push(self.root);
         }
         if !ended.is_empty() {
