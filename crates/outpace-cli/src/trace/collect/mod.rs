@@ -65,10 +65,8 @@ pub(super) fn record(
     };
     process.into_iter().for_each(&mut ready);
     let before = processor_time(process, Processor::default());
-    let (mut run, seen) = match exact {
-        true => exactly(subject, timeline, &mut ready)?,
-        false => lightly(subject, timeline, &mut ready)?,
-    };
+    let mechanism = if exact { exactly } else { lightly };
+    let (mut run, seen) = mechanism(subject, timeline, &mut ready)?;
     // It may have been killed before it began. One that was running already is no child of ours.
     let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
     run.ending = ending.filter(|_| process.is_none());

@@ -175,12 +175,13 @@ impl Language {
             // Its buffer has been asked for already.
             remedy = remedy.rsplit("; or ").next()?;
         }
-        Some(
-            match remedy.starts_with('`') || self.name() == Self::UNRECOGNISED.0 {
-                true => remedy.to_owned(),
-                false => format!("{}: {remedy}", self.name()),
-            },
-        )
+        let is_of_any = remedy.starts_with('`') || self.name() == Self::UNRECOGNISED.0;
+        let named = || format!("{}: {remedy}", self.name());
+        Some(if is_of_any {
+            remedy.to_owned()
+        } else {
+            named()
+        })
     }
 
     /// The same for stderr, which Python writes line by line to any destination.

@@ -127,9 +127,7 @@ impl<'a> Tracer<'a> {
             }
             (_, libc::PTRACE_EVENT_EXEC) => {
                 let former = sys::event_message(thread).unwrap_or(0) as i32;
-                if former != thread {
-                    self.threads.remove(&former);
-                }
+                self.threads.remove(&former);
                 self.started = true;
                 let name = procfs::name(thread).unwrap_or_default();
                 self.ledger.executed(thread, &name);

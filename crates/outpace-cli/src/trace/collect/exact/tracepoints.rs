@@ -38,11 +38,6 @@ pub(super) fn point(name: &str) -> io::Result<Tracepoint> {
     number.map(Tracepoint::with_id).map_err(io::Error::other)
 }
 
-/// Drops a value on another thread, if there can be one: closing an event may take as long as thousands of calls.
-fn aside(value: impl Send + 'static) {
-    let _ = std::thread::Builder::new().spawn(move || drop(value));
-}
-
 /// An event of this thread whose records may go to a ring, not yet enabled.
 pub(super) fn event<'a>(event: impl Kind) -> Builder<'a> {
     let mut event = Builder::new(event);
@@ -342,7 +337,8 @@ pub(crate) fn watch(
     }
     // Where that is unknown, it may be all of a call's time.
     let call_ns = call_ns(&mut rings).unwrap_or(f64::INFINITY);
-    aside(rings);
+    // On another thread, if there can be one: closing an event may take as long as thousands of calls.
+    let _ = std::thread::Builder::new().spawn(move || drop(rings));
     let overhead_ns = (reader.calls as f64 * call_ns) as u64;
     Ok(Recording {
         ending,
