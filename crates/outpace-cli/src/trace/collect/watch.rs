@@ -309,6 +309,7 @@ impl Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::procfs::Stat;
     use std::process::Command;
 
     #[test]
