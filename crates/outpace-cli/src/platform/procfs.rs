@@ -420,12 +420,13 @@ pub(crate) fn is_in_memory(file_system: &str) -> bool {
     matches!(file_system, "tmpfs" | "ramfs" | "devtmpfs")
 }
 
-/// Whether a process has an io_uring: a way to write without a system call for each write.
-pub(crate) fn has_io_uring(process: i32, descriptors: &[i32]) -> bool {
+/// Whether one of these descriptors of a process leads to a thing of this kind, as its link begins: "socket:", or "anon_inode:[io_uring]", by
+/// which it may write without a system call for each write.
+pub(crate) fn has_one_of(kind: &str, process: i32, descriptors: &[i32]) -> bool {
     let mut links = descriptors
         .iter()
-        .map(|&descriptor| link(process, descriptor));
-    links.any(|path| path.as_deref() == Some("anon_inode:[io_uring]"))
+        .filter_map(|&descriptor| link(process, descriptor));
+    links.any(|path| path.starts_with(kind))
 }
 
 /// Whether a process has a context of io_submit(2): another such way. It takes a look at all of its mappings.

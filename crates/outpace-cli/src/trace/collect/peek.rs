@@ -108,7 +108,9 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
                             .is_some_and(|file| Some(file) == to && to == last)
                         {
                             between[2] += 1;
-                            look.reopened = Target::of(process, call.descriptor);
+                            if look.reopened.is_none() {
+                                look.reopened = Target::of(process, call.descriptor);
+                            }
                         }
                         last = to;
                         look.writes.push(Call { result, ..call });

@@ -82,6 +82,7 @@ pub(crate) struct Watched {
     /// Whether it has other descriptors open that writes could have gone to, and another way to write.
     pub(crate) writes_elsewhere: bool,
     pub(super) unseen: Option<Unseen>,
+    /// While it hardly writes.
     has_socket: bool,
     /// Whether it has both ends of a pipe, by which its threads may wake each other.
     pub(crate) writes_to_itself: bool,
@@ -90,12 +91,14 @@ pub(crate) struct Watched {
     /// Which of stdout and stderr has all bytes, as far as the position in a file shows; and whether both have some.
     pub(crate) filled: Option<i32>,
     pub(crate) is_split: bool,
+    /// The count of its writes when that was seen.
+    filled_at: u64,
     pub(crate) threads: Threads,
     pub(crate) first_ns: u64,
     counters: Option<File>,
     state: Option<File>,
     /// The kernel's counters, which include the children it has waited for: now, and when it began.
-    pub(super) io: IoCounters,
+    pub(crate) io: IoCounters,
     io_before: IoCounters,
     pub(crate) stat: Stat,
     stat_before: Stat,
@@ -228,10 +231,11 @@ impl Watched {
             }
         }
         let descriptors = procfs::descriptors(process);
-        let is_socket = |path: String| path.starts_with("socket:");
-        let mut all = descriptors.iter();
-        self.has_socket |= all.any(|&one| procfs::link(process, one).is_some_and(is_socket));
-        let requests = procfs::has_io_uring(process, &descriptors)
+        // Of a process that writes, this is not asked.
+        self.has_socket = self.has_socket
+            || (self.own().write_calls < peek::FROM
+                && procfs::has_one_of("socket:", process, &descriptors));
+        let requests = procfs::has_one_of("anon_inode:[io_uring]", process, &descriptors)
             || (self.own().write_calls == 0 && procfs::has_aio(process));
         self.unseen = self.unseen.or(requests.then_some(Unseen::Request));
         let mut known = self.targets.range(1..=2);
@@ -239,6 +243,7 @@ impl Watched {
             && let Some(position) = procfs::position(process, file)
         {
             // Of a file that was opened for it, the position is at the bytes written there.
+            self.filled_at = self.own().write_calls;
             (self.filled, self.is_split) = match position as f64 / self.own().bytes_written as f64 {
                 0.95..=1.05 => (Some(file), false),
                 ..0.05 => (Some(3 - file), false),
@@ -336,6 +341,12 @@ impl Watched {
         identity.and_then(|_| (1..=2).find(|stream| of(stream) == identity))
     }
 
+    /// Which of stdout and stderr has all bytes, if few writes have come since that was seen: of a process that has ended, it is not.
+    pub(crate) fn filled(&self) -> Option<i32> {
+        let calls = self.own().write_calls;
+        (self.filled).filter(|_| calls <= self.filled_at + unseen(calls))
+    }
+
     /// Whether all that it may have written went to one place: stdout and stderr are the same, or the position in a file and all writes
     /// that were seen name one of them.
     pub(crate) fn has_one_place(&self) -> bool {
@@ -349,7 +360,7 @@ impl Watched {
         };
         let writes_beside = self.writes_elsewhere || self.writes_to_itself || self.is_redirected;
         !writes_beside
-            && (self.filled.is_some_and(is_filled) || places.all(|place| Some(place) == first))
+            && (self.filled().is_some_and(is_filled) || places.all(|place| Some(place) == first))
     }
 
     /// Whether it runs the same program still. A process that has ended has no executable file, but a name until its parent
@@ -411,18 +422,8 @@ impl Watched {
         self.tried_at = own.write_calls;
         // With few writes, the thread had no processor, or has just stopped writing: it is worth another try.
         let is_short = !is_rare && (self.peeked_at > 0 || self.peeks >= peek::MOST_LONG);
-        match peek::at(self.process, thread, is_short) {
-            Ok(look) => {
-                self.stops_ns += look.stops_ns;
-                self.peeking_ns += look.took_ns;
-                self.peeks += 1;
-                // Between the first and the last of them.
-                self.others.0 = std::array::from_fn(|kind| self.others.0[kind] + look.others[kind]);
-                self.others.1 += (look.writes.len() as u64).saturating_sub(1);
-                self.reopened = look.reopened.or(self.reopened.take());
-                self.take(look.writes);
-                None
-            }
+        match self.look_at(thread, is_short) {
+            Ok(()) => None,
             Err(error) => (error.kind() != io::ErrorKind::WouldBlock).then_some(thread),
         }
     }
@@ -432,12 +433,24 @@ impl Watched {
         let system_ns = self.threads.all().processor.system_ns;
         if system_ns >= SILENT_NS << (2 * self.peeks)
             && let Some(thread) = self.threads.busiest()
-            && let Ok(look) = peek::at(self.process, thread, true)
         {
-            self.peeks += 1;
-            self.peeking_ns += look.took_ns;
-            self.take(look.writes);
+            // It has another look later.
+            let _ = self.look_at(thread, true);
         }
+    }
+
+    /// Takes an exact look at a thread.
+    fn look_at(&mut self, thread: i32, is_short: bool) -> io::Result<()> {
+        let look = peek::at(self.process, thread, is_short)?;
+        self.stops_ns += look.stops_ns;
+        self.peeking_ns += look.took_ns;
+        self.peeks += 1;
+        // Between the first and the last of them.
+        self.others.0 = std::array::from_fn(|kind| self.others.0[kind] + look.others[kind]);
+        self.others.1 += (look.writes.len() as u64).saturating_sub(1);
+        self.reopened = look.reopened.or(self.reopened.take());
+        self.take(look.writes);
+        Ok(())
     }
 
     /// Whether the kernel does not count this write. What a process writes to a stream so is not known.

@@ -15,10 +15,10 @@ use std::rc::Rc;
 /// The streams of the default mode.
 pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
+    let long = Long::of(processes, run.wall_ns / 10);
     for process in processes {
-        let is_outlived = is_outlived(process, processes, run.wall_ns / 10);
         for mut stream in of_process(process) {
-            stream.is_outlived = is_outlived;
+            stream.is_outlived = long.outlives(process);
             let twin = streams.iter_mut().find(|other| {
                 other.program == stream.program
                     && other.descriptors == stream.descriptors
@@ -56,18 +56,34 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     streams
 }
 
-/// Whether a process that is none of those that wait for this one ran beside it, and for so long after it.
-fn is_outlived(process: &Watched, processes: &[Watched], long_ns: u64) -> bool {
-    let of = |id| processes.iter().rfind(|other| other.process == id);
-    let parents = std::iter::successors(Some(process), |child| of(child.stat.parent));
-    let parents: Vec<i32> = parents
-        .take(processes.len())
-        .map(|parent| parent.process)
-        .collect();
-    processes.iter().any(|other| {
-        let is_beside = other.first_ns < process.last_ns && !parents.contains(&other.process);
-        is_beside && other.last_ns > process.last_ns + long_ns
-    })
+/// The processes that lived for long, and the parents of all: of thousands of short ones, few are looked through for each.
+struct Long<'a> {
+    long_ns: u64,
+    long: Vec<&'a Watched>,
+    parents: HashMap<i32, i32>,
+}
+
+impl<'a> Long<'a> {
+    fn of(processes: &'a [Watched], long_ns: u64) -> Self {
+        let lived_long = |process: &&Watched| process.last_ns - process.first_ns > long_ns;
+        let parent = |process: &Watched| (process.process, process.stat.parent);
+        Self {
+            long_ns,
+            long: processes.iter().filter(lived_long).collect(),
+            parents: processes.iter().map(parent).collect(),
+        }
+    }
+
+    /// Whether one of them that does not wait for this process ran beside it, and for so long after it.
+    fn outlives(&self, process: &Watched) -> bool {
+        let parent = |child: &i32| self.parents.get(child).copied();
+        let waiting = || std::iter::successors(Some(process.process), parent);
+        self.long.iter().any(|other| {
+            let is_beside = other.first_ns < process.last_ns;
+            let waits = || (waiting().take(self.parents.len() + 1)).any(|id| id == other.process);
+            is_beside && other.last_ns > process.last_ns + self.long_ns && !waits()
+        })
+    }
 }
 
 /// Whether a sleep in a write has other causes than its destination: memory takes each write at once, and the time of a reader that
@@ -227,7 +243,11 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
         return (Descriptors::Any, most.or(Some(1)));
     }
     let open = (1..=2).find(|&stream| target(stream).is_some());
-    let only = if both.is_some() { process.filled } else { open };
+    let only = if both.is_some() {
+        process.filled()
+    } else {
+        open
+    };
     match only {
         _ if same => (Descriptors::Both, Some(1)),
         Some(stream) => (Descriptors::One(stream), only),
@@ -417,12 +437,39 @@ mod tests {
         let mut process = process(&[(1, 5), (2, 6)]);
         process.filled = Some(2);
         assert_eq!(attribute(&process), (Descriptors::One(2), Some(2)));
+        // Not where many writes came after that was seen.
+        process.io.write_calls += 20_000;
+        assert_eq!(attribute(&process).0, Descriptors::Either);
+        process.io.write_calls -= 20_000;
         // Then a few looks are enough, unless one found a write elsewhere.
         assert!(process.has_one_place());
         process.seen.insert(2, seen(0, 24));
         assert!(process.has_one_place());
         process.seen.insert(1, seen(0, 1));
         assert!(!process.has_one_place());
+    }
+
+    #[test]
+    fn a_process_is_outlived_by_one_that_runs_beside_it_and_does_not_wait_for_it() {
+        // A shell, of which two processes are children; the times are in ms.
+        let lived = |id, parent, from: u64, to: u64| {
+            let mut process = process(&[(1, 5)]);
+            (process.process, process.stat.parent) = (id, parent);
+            (process.first_ns, process.last_ns) = (from, to);
+            process
+        };
+        let is_outlived = |other: Watched| {
+            let all = [lived(1, 0, 0, 100), lived(2, 1, 10, 50), other];
+            Long::of(&all, 10).outlives(&all[1])
+        };
+        assert!(is_outlived(lived(3, 1, 20, 90)));
+        // It begins later, or ends at the same time.
+        assert!(!is_outlived(lived(3, 1, 50, 90)));
+        assert!(!is_outlived(lived(3, 1, 20, 55)));
+        // It is a child of the one that is judged, which has ended before it.
+        assert!(is_outlived(lived(3, 2, 20, 90)));
+        let alone = [lived(1, 0, 0, 100), lived(2, 1, 10, 50)];
+        assert!(!Long::of(&alone, 10).outlives(&alone[1]));
     }
 
     #[test]
