@@ -66,6 +66,7 @@ const BESIDE: [f64; 2] = [0.1, 0.25];
 /// An interval with ends this near is shown as one figure; with ends this far apart only the upper end is shown.
 const SAME: f64 = 1.15;
 const NOTHING: f64 = 50.0;
+/// The remedy for a shell that redirects each line.
 const OPEN_ONCE: &str = "shell: redirect the whole loop (`done >>FILE`) or group (`{ …; } >>FILE`), which opens the file once, and not each line";
 /// Begins the part of a language's remedy that names `run`.
 const BY_RUN: &str = ", or, if it flushes by itself, ";
@@ -89,7 +90,7 @@ impl Verdict {
         let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
         let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
         let error = |error: f64, other: f64| error.hypot(chance_ns).hypot(other);
-        // So it is where a reader is slower that is traced, too.
+        // What fewer calls save may go into more waiting for a reader that is traced, too.
         let awaited_ns = sum(|stream| stream.awaited_ns) as f64;
         let likely_ns = together.likely - hidden_ns;
         let blocks_save_ns = Interval {
@@ -118,7 +119,7 @@ impl Verdict {
         let likely = [Limit::Calls, Limit::Reader][usize::from(reader > blocks)];
         let gain = blocks.max(reader);
         if likely == Limit::Reader {
-            // What fewer calls save may go into more waiting.
+            // The same beside a reader that is not traced.
             (verdict.blocks_save_ns.low, verdict.blocks_save_ns.likely) = (0.0, 0.0);
         }
         let larger = streams.iter().filter(|stream| stream.may_be_larger());
@@ -127,7 +128,7 @@ impl Verdict {
             // Neither is said where it may be untrue.
             _ if gain < WORTH_IT && may_save.high >= SMALL * now => Limit::Unknown,
             _ if gain < WORTH_IT => Limit::Nothing,
-            Limit::Calls if verdict.blocks_save_ns.low <= 0.0 => Limit::Unknown,
+            Limit::Calls if blocks_save_ns.low <= 0.0 => Limit::Unknown,
             _ => likely,
         };
         // Both sides of the edge have the same words: from run to run a program may be on either.
@@ -308,10 +309,12 @@ impl Verdict {
             format!("The limit {is} the {reader}: it takes output more slowly than the program writes.")
         } else {
             let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
-            let more = match worst.descriptors {
-                _ if worst.is_synced() => ", and calls that wait until the device has them",
-                _ if worst.is_reopened => ", each to a file that is opened for it",
-                _ => "",
+            let more = if worst.is_synced() {
+                ", and calls that wait until the device has them"
+            } else if worst.is_reopened {
+                ", each to a file that is opened for it"
+            } else {
+                ""
             };
             format!("The limit {is} the number of system calls: {calls} writes of {size} bytes on average{more}.")
         });
@@ -372,10 +375,10 @@ impl Verdict {
                 _ => "",
             };
             let is_more = self.blocks_save_ns.likely > self.share * self.now_ns as f64;
-            let around = match is_more {
-                _ if worst.reading_ns * 2.0 > self.blocks_save_ns.likely => ", most of it in reads of single bytes",
-                true => ", in the calls and around them",
-                false => "",
+            let around = if worst.reading_ns * 2.0 > self.blocks_save_ns.likely {
+                ", most of it in reads of single bytes"
+            } else {
+                ["", ", in the calls and around them"][usize::from(is_more)]
             };
             let saved = range(self.blocks_save_ns);
             let what = ["Block buffering", "A file that stays open"][usize::from(worst.is_reopened)];
@@ -494,6 +497,16 @@ mod tests {
     }
 
     const SAMPLED: Mode = Mode::Sampled;
+
+    /// A run of 100 ms, as far as every test needs it.
+    fn run_of_100_ms() -> Recording {
+        Recording {
+            wall_ns: 100 * MS,
+            root: 1,
+            mode: SAMPLED,
+            ..Recording::default()
+        }
+    }
 
     #[test]
     fn many_small_writes_are_named_as_the_limit_with_the_remedy_of_the_language() {
@@ -635,22 +648,16 @@ mod tests {
             (100, 5_000, Limit::Unknown),
         ] {
             let run = Recording {
-                wall_ns: 100 * MS,
                 missed,
-                root: 1,
-                mode: SAMPLED,
-                ..Recording::default()
+                ..run_of_100_ms()
             };
             let verdict = verdict_on(run, vec![stream(calls, calls * 4_000, 0)]);
             assert_eq!(verdict.limit, limit, "{verdict:?}");
         }
         // A wrapper's, beside writes that wait for their reader.
         let run = Recording {
-            wall_ns: 100 * MS,
             missed: 20,
-            root: 1,
-            mode: SAMPLED,
-            ..Recording::default()
+            ..run_of_100_ms()
         };
         let verdict = verdict_on(run, vec![stream(100, MS, 90 * MS)]);
         assert_eq!(verdict.limit, Limit::Reader, "{verdict:?}");
@@ -718,11 +725,8 @@ mod tests {
     fn what_writes_less_may_wait_for_threads_that_run_beside_it() {
         let judged = |beside_ns| {
             let run = Recording {
-                wall_ns: 100 * MS,
                 beside_ns,
-                root: 1,
-                mode: SAMPLED,
-                ..Recording::default()
+                ..run_of_100_ms()
             };
             verdict_on(run, vec![stream(100_000, 40 * MS, 0)])
         };
@@ -843,11 +847,8 @@ mod tests {
             (80 * MS, 0, Limit::Calls),
         ] {
             let run = Recording {
-                wall_ns: 100 * MS,
                 unseen: Some(Unseen::Sent),
-                root: 1,
-                mode: SAMPLED,
-                ..Recording::default()
+                ..run_of_100_ms()
             };
             let verdict = verdict_on(run, vec![stream(1000, kernel_ns, waiting_ns)]);
             assert_eq!(verdict.limit, limit, "{verdict:?}");

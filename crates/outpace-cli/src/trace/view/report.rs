@@ -204,7 +204,7 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     let mut times = format!("{took} in {calls}, {waiting} of it {}", stream.waiting());
     if stream.awaited_ns > 0 {
         let awaited = duration(stream.awaited_ns as f64);
-        times += &format!(", without {awaited} for one that is traced, too");
+        times += &format!("; not counted: {awaited} for a reader that is traced, too");
     }
     page.faint(2, &times);
     if mode != Mode::Sampled {
