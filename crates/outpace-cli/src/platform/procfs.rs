@@ -420,7 +420,7 @@ pub(crate) fn is_in_memory(file_system: &str) -> bool {
     matches!(file_system, "tmpfs" | "ramfs" | "devtmpfs")
 }
 
-/// Whether one of these descriptors of a process leads to a thing of this kind, as its link begins: "socket:", or "anon_inode:[io_uring]", by
+/// Whether one of these descriptors of a process leads to a thing of this kind, as its link begins: `socket:`, or `anon_inode:[io_uring]`, by
 /// which it may write without a system call for each write.
 pub(crate) fn has_one_of(kind: &str, process: i32, descriptors: &[i32]) -> bool {
     let mut links = descriptors
