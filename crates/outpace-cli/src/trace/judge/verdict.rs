@@ -56,9 +56,10 @@ const DISTORTED: u64 = 4;
 /// were as long as the others, and no shorter than this.
 const MISSED: [f64; 2] = [0.1, 0.02];
 const LEAST_CALL_NS: f64 = 1_000.0;
-/// The difference between two runs of a program, in parts of its time; and in parts of its waits for a processor, as what takes
-/// that also evicts caches, delays readers and slows the other thread of a core.
-const RUN_TO_RUN: f64 = 0.042;
+/// The difference between two runs of a program, in parts of its time, below and above the likely one: a narrow lower end tells a user
+/// more. And in parts of its waits for a processor, as what takes that also evicts caches, delays readers and slows the other thread of a
+/// core.
+const RUN_TO_RUN: [f64; 2] = [0.042, 0.09];
 const CROWDED: f64 = 0.1;
 /// Threads that write less may wait for the others instead: for workers, compilers, collectors. A part of the others' time, most
 /// likely and at most.
@@ -84,21 +85,25 @@ impl Verdict {
         let now = now_ns as f64;
         let savings = streams.iter().map(estimate::saved_by_blocks);
         let together: Interval = savings.clone().sum();
-        let chance_ns = (RUN_TO_RUN * now).hypot(CROWDED * run.delayed_ns as f64);
-        let chance_ns = chance_ns * f64::from(together.high > 0.0);
+        let chance_ns = |part: f64| (part * now).hypot(CROWDED * run.delayed_ns as f64);
+        let chances_ns = RUN_TO_RUN.map(|part| chance_ns(part) * f64::from(together.high > 0.0));
         // At worst, programs that run at the same time save together no more than the one that saves most.
         let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
         let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
-        let error = |error: f64, other: f64| error.hypot(chance_ns).hypot(other);
+        let error = |chance: f64, error: f64, other: f64| chance.hypot(error).hypot(other);
         // What fewer calls save may go into more waiting for a reader that is traced, too.
         let awaited_ns = sum(|stream| stream.awaited_ns) as f64;
         let likely_ns = together.likely - hidden_ns;
         let blocks_save_ns = Interval {
             low: likely_ns
                 - awaited_ns
-                - error(together.likely - least_ns, most_hidden_ns - hidden_ns),
+                - error(
+                    chances_ns[0],
+                    together.likely - least_ns,
+                    most_hidden_ns - hidden_ns,
+                ),
             likely: (likely_ns - awaited_ns).max(0.0),
-            high: likely_ns + error(together.high - together.likely, hidden_ns),
+            high: likely_ns + error(chances_ns[1], together.high - together.likely, hidden_ns),
         }
         .within(0.0, (most_ns as f64).min(now * (1.0 - LEAST_LEFT)));
         let waiting = sum(slow_ns).min(writing_ns) as f64;
@@ -230,7 +235,7 @@ impl Verdict {
     /// Says why no change would gain much.
     fn explain_nothing(&mut self, findings: &Findings, worst: &Stream) {
         let took = self.writing_took("");
-        let [hides_much, hides_calls] = [self.blocks_save_ns, worst.in_kernel_ns]
+        let [hides_much, hides_calls] = [estimate::saved_by_blocks(worst), worst.in_kernel_ns]
             .map(|ns| ns.high >= WORTH_IT * self.now_ns as f64);
         let why = if let Some(unseen) = findings.run.unseen {
             return self.give_up(format!("{took} in write calls, but {}", unseen.describe()));
