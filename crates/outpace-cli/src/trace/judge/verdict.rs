@@ -332,7 +332,7 @@ impl Verdict {
         let run = &findings.run;
         let parts = [
             (run.overhead_ns, "of tracing"),
-            (run.delayed_ns, "without a processor"),
+            (run.delayed_ns, "stopped or without a processor"),
         ];
         let parts = parts.into_iter().filter(|(ns, _)| ns * 50 >= run.wall_ns);
         let parts = parts.map(|(ns, what)| format!("{} {what}", duration(ns as f64)));

@@ -187,7 +187,8 @@ impl Target {
         }
         let mut readers: Vec<i32> = holders.iter().copied().filter(reads_it).collect();
         if readers.is_empty() {
-            let acts = |process: &&i32| !Doing::waits_for_another(**process);
+            let ours = std::process::id() as i32;
+            let acts = |process: &&i32| **process != ours && !Doing::waits_for_another(**process);
             readers.extend(holders.iter().filter(acts));
         }
         let named = |process| (process, procfs::name(process).unwrap_or_default());
@@ -266,8 +267,9 @@ mod tests {
         let process = sleeper.id() as i32;
         let is_named = |process| target.readers().1.iter().any(|reader| reader.0 == process);
         let ours = std::process::id() as i32;
-        // Neither reads, and it does not wait for a third one.
+        // Neither reads, and it does not wait for a third one. We are the tracer.
         while !is_named(process) {}
+        assert!(!is_named(ours));
         let reading = std::thread::spawn(move || std::io::Read::read(&mut reader, &mut [0]));
         while !is_named(ours) || is_named(process) {}
         drop(writer);

@@ -208,9 +208,14 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     }
     page.faint(2, &times);
     if mode != Mode::Sampled {
-        histogram(page, "sizes", &tally.sizes, grouped);
+        histogram(page, "sizes of the write calls", &tally.sizes, grouped);
         let time = |ns| duration(ns as f64);
-        histogram(page, "durations", &tally.durations_ns, time);
+        histogram(
+            page,
+            "durations of the write calls, with what tracing adds",
+            &tally.durations_ns,
+            time,
+        );
     }
 }
 
@@ -219,7 +224,7 @@ fn histogram(page: &mut Page, what: &str, histogram: &Log2Histogram, unit: impl 
     let Some(most) = buckets.iter().map(|bucket| bucket.count).max() else {
         return;
     };
-    page.faint(2, &format!("{what} of the write calls"));
+    page.faint(2, what);
     let range = |bucket: &Bucket| format!("{} to {}", unit(bucket.least), unit(bucket.most));
     let ranges = buckets.iter().map(|bucket| columns_of(&range(bucket)));
     let (ranges, counts) = (ranges.max().unwrap_or(0), grouped(most).len());
