@@ -149,7 +149,11 @@ impl Verdict {
         };
         // The stream that the sentences are about.
         let weight = |stream: &&Stream| match named {
-            Limit::Calls => estimate::saved_by_blocks(stream).likely as u64,
+            Limit::Calls => {
+                // Of a shell's writes, none may be likely to be saved.
+                let saved = estimate::saved_by_blocks(stream);
+                (saved.likely + saved.high) as u64
+            }
             Limit::Reader => slow_ns(stream),
             _ => stream.writing_ns(),
         };
@@ -592,6 +596,24 @@ mod tests {
             first.starts_with("Output may be a small part of the time: "),
             "{first}"
         );
+    }
+
+    #[test]
+    fn the_limit_is_said_of_small_writes_though_less_is_likely_of_them_than_of_large_ones() {
+        let shell = Stream {
+            program: "shell".into(),
+            language: Language::SHELL,
+            own_ns: Interval::between(84.0 * MS as f64, 88.0 * MS as f64),
+            ..stream(30_000, 12 * MS, 0)
+        };
+        let large = Stream {
+            buffering: Buffering::Block { capacity: 4096 },
+            bytes: 31 * 4096,
+            ..stream(31, MS / 20, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![shell, large]);
+        let what = &verdict.sentences[1];
+        assert!(what.contains("30,000 writes of 12 bytes"), "{verdict:?}");
     }
 
     #[test]
