@@ -1102,6 +1102,60 @@ fn of_short_children_of_a_running_process_most_writes_are_known_to_be_unseen() {
 }
 
 #[test]
+fn the_processor_time_of_children_that_nobody_waits_for_is_in_the_share() {
+    // Reaped by the kernel itself, or left behind.
+    let script = "pipe(R, W); $SIG{CHLD} = $ARGV[0]; if (!fork) { close R; $| = 1; print \"line $_\\n\" for 1..100000; \
+        close $_ for W, STDOUT, STDERR; sleep 5; exit } close W; <R>";
+    if !installed("perl") {
+        return;
+    }
+    for (children, exact) in [
+        ("IGNORE", &[][..]),
+        ("DEFAULT", &[]),
+        ("DEFAULT", &["--exact"]),
+    ] {
+        let words = [exact, &["--", "perl", "-e", script, children]].concat();
+        let found = findings(&words, "unwaited.json");
+        let of = |value: &Value| value.as_f64().unwrap();
+        let verdict = &found["verdict"];
+        let shared_ns = of(&verdict["share"]) * of(&verdict["now_ns"]);
+        let stream = &found["streams"][0];
+        assert!(shared_ns > 0.7 * of(&stream["in_kernel_ns"]), "{found:#}");
+    }
+}
+
+#[test]
+fn a_write_that_has_not_returned_counts_for_as_long_as_it_was_watched() {
+    let mut writer = Command::new("sh")
+        .args(["-c", "exec yes"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Until the pipe is full, from which nobody reads.
+    wait_until("the writer's sleep", || {
+        let call = std::fs::read_to_string(format!("/proc/{}/syscall", writer.id()));
+        call.unwrap_or_default()
+            .starts_with(&format!("{} 0x1 ", libc::SYS_write))
+    });
+    let file = scratch("not returned.json");
+    let words = ["--exact", "--json", file.to_str().unwrap(), "-p"];
+    let mut watching = outpace(&[&words[..], &[&*writer.id().to_string()]].concat())
+        .spawn()
+        .unwrap();
+    wait_until("the watcher", || watches(watching.id(), writer.id()));
+    rustix::process::kill_process(
+        rustix::process::Pid::from_child(&watching),
+        rustix::process::Signal::TERM,
+    )
+    .unwrap();
+    watching.wait().unwrap();
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    let found = json(&file);
+    assert_eq!(found["streams"][0]["calls"], 1, "{found:#}");
+}
+
+#[test]
 fn writes_that_all_fail_have_no_verdict() {
     let text_of_it = "#include <unistd.h>\n\
         int main(void) { int failed = 0; for (int n = 0; n < 100000; n++) failed += write(1, \"x\\n\", 2) < 0;\n\

@@ -70,8 +70,17 @@ pub(super) fn record(
     // It may have been killed before it began. One that was running already is no child of ours.
     let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
     run.ending = ending.filter(|_| process.is_none());
+    let ours = getpid().as_raw_pid();
+    // Those that nobody has waited for have become ours.
+    let left = (process.is_none()).then(|| procfs::children(ours, ours));
+    let left = left.unwrap_or_default();
+    let times = left.iter().filter_map(|&child| Stat::of(child));
     let used = processor_time(process, run.last).since(before);
-    (run.user_ns, run.system_ns) = (used.user_ns, used.system_ns);
+    let used = times.map(Stat::with_children).fold(used, Processor::plus);
+    // Of children that the kernel reaped itself, only what was seen is known.
+    if used.user_ns + used.system_ns > run.user_ns + run.system_ns {
+        (run.user_ns, run.system_ns) = (used.user_ns, used.system_ns);
+    }
     // Threads are held or wait for a processor at the same time, and after their end: both together take no more than the time in
     // which they did not run. Tracepoints take processor time.
     let ran_ns = (run.user_ns + run.system_ns).saturating_sub(run.beside_ns);
@@ -81,17 +90,14 @@ pub(super) fn record(
         not_running_ns -= run.overhead_ns;
     }
     run.delayed_ns = run.delayed_ns.min(not_running_ns);
-    if process.is_none() {
-        let ours = getpid().as_raw_pid();
-        for child in procfs::children(ours, ours) {
-            let name = procfs::name(child).unwrap_or_default();
-            let state = match Stat::of(child).is_some_and(Stat::is_over) {
-                true => "has ended after it: its last writes may not be counted".to_owned(),
-                false => format!("goes on: `outpace trace -p {child}` watches it"),
-            };
-            let left = format!("process {child} ({name}), which the program left behind, {state}");
-            run.notes.push(left);
-        }
+    for child in left {
+        let name = procfs::name(child).unwrap_or_default();
+        let state = match Stat::of(child).is_some_and(Stat::is_over) {
+            true => "has ended after it: its last writes may not be counted".to_owned(),
+            false => format!("goes on: `outpace trace -p {child}` watches it"),
+        };
+        let left = format!("process {child} ({name}), which the program left behind, {state}");
+        run.notes.push(left);
     }
     run.notes.extend(tracer.map(|tracer| {
         format!("process {tracer} traced it, too (ptrace): the time in which that held it is in these times")
@@ -140,6 +146,9 @@ fn lightly(
             watch::watch(root, true, timeline, began_ns)?
         }
     };
+    let ran = processes.iter().map(|process| process.threads.all());
+    let ran = ran.fold(Processor::default(), |sum, own| sum.plus(own.processor));
+    (run.user_ns, run.system_ns) = (ran.user_ns, ran.system_ns);
     let calls = processes.iter().map(|process| process.own().write_calls);
     let seen: u64 = calls.sum();
     if seen == 0 {

@@ -1,6 +1,7 @@
 //! The calls that threads make, and the finished writes among them, summed by program and stream.
 
-use crate::platform::procfs;
+use crate::platform::doing::Doing;
+use crate::platform::{clock, procfs};
 use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
 use crate::trace::model::findings::{Descriptors, Stream, Unseen};
 use crate::trace::model::language::Language;
@@ -150,6 +151,29 @@ impl Ledger {
             let write = write.map(|write| Call { began_ns, ..write });
             self.inside.insert(thread, (number, arguments, write));
         }
+    }
+
+    /// A thread sleeps in a call that it entered before it was watched.
+    pub(crate) fn found(&mut self, (process, thread): (i32, i32)) {
+        if let Some((number, arguments)) = Doing::of(process, thread).call() {
+            let write = Call::begun((process, thread), number, &arguments);
+            let now_ns = clock::now_ns();
+            self.entered((process, thread), now_ns, number, arguments, write);
+        }
+    }
+
+    /// It is not seen to leave it, as it has ended, or the watching has: a write has taken until now, and wrote nothing.
+    pub(crate) fn cut_off(&mut self, thread: i32, now_ns: u64) {
+        if let Some((_, _, Some(mut write))) = self.inside.remove(&thread) {
+            write.took_ns = now_ns.saturating_sub(write.began_ns);
+            self.add(&write);
+        }
+    }
+
+    /// The watching ends.
+    pub(crate) fn end(&mut self, now_ns: u64) {
+        let inside: Vec<i32> = self.inside.keys().copied().collect();
+        (inside.into_iter()).for_each(|thread| self.cut_off(thread, now_ns));
     }
 
     /// It leaves the call, which is the one with this number, if that is known: records may be lost.

@@ -255,8 +255,12 @@ impl Reader {
                 let write = Call::begun(of, number, &arguments);
                 ledger.entered(of, time_ns, number, arguments, write);
             }
-            Event::Ended if of.0 == self.root => self.ended_ns = Some(time_ns),
-            Event::Ended => {}
+            Event::Ended => {
+                ledger.cut_off(of.1, time_ns);
+                self.ended_ns = Some(time_ns)
+                    .filter(|_| of.0 == self.root)
+                    .or(self.ended_ns);
+            }
             Event::Exit(number, result) => {
                 self.calls += 1;
                 ledger.left(of, Some(number), time_ns, result);
@@ -299,6 +303,10 @@ pub(crate) fn watch(
     ledger: &mut Ledger,
 ) -> io::Result<Recording> {
     let launched = gate.is_some();
+    if !launched {
+        let threads = procfs::tree_threads(root).into_iter();
+        threads.for_each(|of| ledger.found(of));
+    }
     let began_ns = clock::now_ns();
     let mut delay = Delay::of(root);
     // Should the program be gone, that is seen next.
@@ -329,6 +337,7 @@ pub(crate) fn watch(
     }
     let now_ns = clock::now_ns();
     reader.drain(&mut rings, ledger, u64::MAX);
+    ledger.end(now_ns);
     // On a busy machine the end is noticed later.
     let ended_ns = reader.ended_ns.filter(|_| procfs::name(root).is_none());
     let wall_ns = ended_ns.unwrap_or(now_ns).saturating_sub(began_ns);
