@@ -203,8 +203,13 @@ impl Verdict {
                     counted(tree.bytes_written, "byte"),
                 )),
                 _ => {
-                    let none = "Output is not the problem: the program made no write calls that the kernel counts.";
-                    verdict.sentences.push(none.to_owned());
+                    let what = match findings.elsewhere.calls {
+                        0 => "made no write calls that the kernel counts",
+                        _ => "wrote to neither stdout nor stderr",
+                    };
+                    let none = format!("Output is not the problem: the program {what}.");
+                    verdict.sentences.push(none);
+                    verdict.tell_of_others(findings);
                 }
             },
         }
@@ -269,6 +274,19 @@ impl Verdict {
         let answers = ["Nothing to gain", "Output is not the problem"];
         let answer = answers[usize::from(self.share < SMALL)];
         self.sentences.push(format!("{answer}: {took}{why}."));
+        self.tell_of_others(findings);
+    }
+
+    /// Names writes to what is no stream, where they take long.
+    fn tell_of_others(&mut self, findings: &Findings) {
+        let (others, wall_ns) = (&findings.elsewhere, findings.run.wall_ns as f64);
+        let took_ns = others.writing_ns as f64;
+        if took_ns >= WORTH_IT * wall_ns {
+            let [took, wall] = [took_ns, wall_ns].map(duration);
+            self.sentences.push(format!(
+                "Not judged: writes to other files, which took {took} of {wall} on the clock."
+            ));
+        }
     }
 
     fn explain(&mut self, findings: &Findings, worst: &Stream, named: Limit) {
