@@ -119,6 +119,7 @@ impl Watcher {
         let processes = || self.ended.iter();
         let longest_ns =
             processes().map(|process| process.threads.most(|_, own| own.processor.total_ns));
+        let other_ns = processes().map(|process| process.works_alone_ns());
         let writes: u64 = processes().map(|process| process.own().write_calls).sum();
         let note = (self.disputed * 100 > writes).then(|| {
             let calls = counted(self.disputed, "write call");
@@ -131,6 +132,7 @@ impl Watcher {
         let run = Recording {
             notes: note.into_iter().chain(others).collect(),
             busiest_ns: longest_ns.max().unwrap_or(0),
+            busiest_other_ns: other_ns.max().unwrap_or(0),
             unseen: processes().find_map(|process| process.unseen),
             ending,
             wall_ns,

@@ -45,6 +45,8 @@ const LISTEN_NS: u64 = 2_000_000;
 const LONGEST_LISTEN_NS: u64 = 10_000_000;
 /// After this long without a write, the processor is left to the process.
 const SILENCE_NS: u64 = 20_000;
+/// A read and the work on what it read, at most.
+const MOST_READ_NS: u64 = 20_000;
 /// Fewer large writes are not worth an exact look.
 const FEWEST_LARGE: u64 = 64;
 /// So many writes beside those that were heard are of the moments before and after.
@@ -315,6 +317,16 @@ impl Watched {
     pub(super) fn may_have_sent(&self, long_ns: u64) -> bool {
         let hardly_writes = self.own().write_calls < peek::FROM;
         self.has_socket && hardly_writes && self.threads.all().processor.system_ns >= long_ns
+    }
+
+    /// The longest processor time of its threads, if it hardly wrote, beside what its reads may take: a reader of small writes has as many.
+    pub(super) fn works_alone_ns(&self) -> u64 {
+        let hardly_writes = self.own().write_calls < peek::FROM;
+        let longest_ns = self.threads.most(|_, own| {
+            let reading_ns = own.io.read_calls * MOST_READ_NS;
+            own.processor.total_ns.saturating_sub(reading_ns)
+        });
+        longest_ns * u64::from(hardly_writes)
     }
 
     /// Whether other calls between its writes may have gone by uncounted.

@@ -94,6 +94,8 @@ impl Verdict {
         // What fewer calls save may go into more waiting for a reader that is traced, too.
         let awaited_ns = sum(|stream| stream.awaited_ns) as f64;
         let likely_ns = together.likely - hidden_ns;
+        let most_saved_ns = now_ns.saturating_sub(run.busiest_other_ns).min(most_ns) as f64;
+        let most_saved_ns = most_saved_ns.min(now * (1.0 - LEAST_LEFT));
         let blocks_save_ns = Interval {
             low: likely_ns
                 - awaited_ns
@@ -105,7 +107,7 @@ impl Verdict {
             likely: (likely_ns - awaited_ns).max(0.0),
             high: likely_ns + error(chances_ns[1], together.high - together.likely, hidden_ns),
         }
-        .within(0.0, (most_ns as f64).min(now * (1.0 - LEAST_LEFT)));
+        .within(0.0, most_saved_ns);
         let waiting = sum(slow_ns).min(writing_ns) as f64;
         // Where other threads ran meanwhile, the wait may have delayed nothing.
         let overlapped = sum(|stream| stream.overlapped_ns.min(slow_ns(stream))) as f64;
@@ -129,6 +131,7 @@ impl Verdict {
         }
         let larger = streams.iter().filter(|stream| stream.may_be_larger());
         let may_save: Interval = larger.map(estimate::saved_by_blocks).sum();
+        let may_save = may_save.within(0.0, most_saved_ns);
         verdict.limit = match likely {
             // Neither is said where it may be untrue.
             _ if gain < WORTH_IT && may_save.high >= SMALL * now => Limit::Unknown,
@@ -632,6 +635,21 @@ mod tests {
         let verdict = verdict(SAMPLED, 100 * MS, vec![shell, large]);
         let what = &verdict.sentences[1];
         assert!(what.contains("30,000 writes of 12 bytes"), "{verdict:?}");
+    }
+
+    #[test]
+    fn what_is_written_beside_a_process_that_works_as_long_saves_nothing() {
+        let lines = || vec![stream(100_000, 60 * MS, 0)];
+        let beside = |busiest_other_ns| Recording {
+            busiest_other_ns,
+            system_ns: 60 * MS,
+            user_ns: busiest_other_ns,
+            ending: Some(Ending::Exited(0)),
+            ..run_of_100_ms()
+        };
+        let [alone, long] = [0, 97 * MS].map(|ns| verdict_on(beside(ns), lines()));
+        assert_eq!([alone.limit, long.limit], [Limit::Calls, Limit::Nothing]);
+        assert!(long.blocks_save_ns.high <= 3.0 * MS as f64, "{long:?}");
     }
 
     #[test]

@@ -196,6 +196,8 @@ pub(crate) struct Recording {
     /// Processor time of threads that ran beside those that were ready to run, and of the one that took most.
     pub(crate) beside_ns: u64,
     pub(crate) busiest_ns: u64,
+    /// The same of the processes that hardly wrote: what the others save does not make these shorter.
+    pub(crate) busiest_other_ns: u64,
     /// The part of it that the program's first thread was asleep, where that is known.
     pub(crate) asleep_ns: Option<u64>,
     pub(crate) user_ns: u64,
