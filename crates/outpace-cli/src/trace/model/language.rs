@@ -90,11 +90,18 @@ impl Language {
                 language => language.unwrap_or(Self::UNRECOGNISED),
             },
         };
-        let buffered =
-            rows().find(|row| row[0].strip_suffix(" with stdbuf") == Some(language.name()));
         let is_plain = !language.0.contains(" with ");
-        let buffered = buffered.filter(|_| is_plain && has_stdbuf(process));
-        buffered.map_or(language, |row| Self(row[0]))
+        let is_cause = |row: &[&str; 7]| {
+            let cause = row[0].strip_prefix(language.name());
+            let cause = cause.and_then(|cause| cause.strip_prefix(" with "));
+            match cause.filter(|_| is_plain && row[1].is_empty()) {
+                Some("stdbuf") => has_stdbuf(process),
+                // Python's may be its script's.
+                Some(option) => language != Self::PYTHON && has_option(&arguments, option),
+                None => false,
+            }
+        };
+        rows().find(is_cause).map_or(language, |row| Self(row[0]))
     }
 
     fn of_interpreter(name: &str, arguments: &[String]) -> Option<Self> {
@@ -539,6 +546,36 @@ mod tests {
         for setting in ["L", "0"] {
             assert_eq!(language("cut -c1", setting), Language("C with stdbuf"));
             assert_eq!(language("gawk 1", setting), Language("awk with stdbuf"));
+        }
+    }
+
+    #[test]
+    fn a_test_of_go_is_told_of_its_option() {
+        let directory = tempfile::tempdir().unwrap();
+        let (source, program) = (directory.path().join("one_test.go"), "one.test");
+        let text = "package one\nimport (\"bufio\"; \"os\"; \"testing\")\n\
+            func TestOne(t *testing.T) { bufio.NewReader(os.Stdin).ReadString(10) }\n";
+        std::fs::write(&source, text).unwrap();
+        let build = ["test", "-c", "-o", program, "one_test.go"];
+        let go = std::process::Command::new("go")
+            .args(build)
+            .current_dir(&directory)
+            .status();
+        if !go.is_ok_and(|status| status.success()) {
+            return eprintln!("skipped: no Go");
+        }
+        for (option, found) in [("-test.v=true", "Go with -test.v"), ("-test.count=1", "Go")] {
+            let file = directory.path().join(program);
+            let mut test = std::process::Command::new(&file);
+            let test = test.arg(option).stdin(std::process::Stdio::piped());
+            let mut child = test.spawn().unwrap();
+            let process = child.id() as i32;
+            while procfs::arguments(process).get(1).map(String::as_str) != Some(option) {
+                std::thread::yield_now();
+            }
+            assert_eq!(Language::of(process, &file), Language(found));
+            drop(child.stdin.take());
+            child.wait().unwrap();
         }
     }
 
