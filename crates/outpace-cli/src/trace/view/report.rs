@@ -46,10 +46,12 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Screen) -> St
     }
     let sampled: u64 = findings.stacks.iter().map(|stack| stack.samples).sum();
     if sampled > 0 {
-        page.faint(0, "where it writes:");
+        // A stack does not tell to which file.
+        let others = ["", " (to other files, too)"][usize::from(findings.elsewhere.calls > 0)];
+        page.faint(0, &format!("where it writes{others}:"));
     }
     for stack in &findings.stacks {
-        let percent = (stack.samples * 100).div_ceil(sampled);
+        let percent = stack.samples * 100 / sampled;
         page.faint(2, &format!("{percent:>3} % {}", called(&stack.frames)));
     }
     let elsewhere = findings.elsewhere;
