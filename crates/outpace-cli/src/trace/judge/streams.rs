@@ -30,7 +30,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
             }
         }
     }
-    let mut known = HashMap::new();
+    let mut places = Places::default();
     for stream in &mut streams {
         let opens_it = |process: &Watched, descriptors: RangeInclusive<i32>| {
             let mut targets = process.targets.range(descriptors);
@@ -41,14 +41,8 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         let is_read_within = processes.iter().any(|process| opens_it(process, 0..=0));
         let writers = processes.iter().filter(writes_it);
         let threads = writers.map(|process| process.threads.that_write().count().max(1));
-        if is_shared(&stream.slept_in, threads) {
-            stream.slept_in = Target::default();
-        }
-        let place = &stream.slept_in;
-        let readers = known.entry(place.identity);
-        let (is_held, readers) = readers.or_insert_with(|| place.readers());
-        stream.readers = readers.clone();
-        if is_no_wait(place, *is_held, is_read_within, run) {
+        let threads = threads.sum();
+        if places.are_no_wait(stream, threads, is_read_within, run) {
             stream.awaited_ns = stream.waiting_ns * u64::from(is_read_within);
             (stream.waiting_ns, stream.overlapped_ns, stream.syncing_ns) = (0, 0, 0);
         }
@@ -86,19 +80,35 @@ impl<'a> Long<'a> {
     }
 }
 
-/// Whether a sleep in a write has other causes than its destination: memory takes each write at once, and the time of a reader that
-/// is traced, too, is not a matter of output. A reader that ended with the program was part of it, even if its input was not seen.
-fn is_no_wait(target: &Target, is_held: bool, is_read_within: bool, run: &Recording) -> bool {
-    let ended_with_it = || run.ending.is_some() && !is_held && !target.is_ours();
-    match target.kind {
-        Kind::Pipe => is_read_within || ended_with_it(),
-        _ => target.is_memory(),
-    }
-}
+/// The places that were written to: whether a process may read there, and those that do. Each is looked at once.
+#[derive(Default)]
+struct Places(HashMap<(u64, u64), (bool, Vec<(i32, String)>)>);
 
-/// Whether several threads, of which each of its writers has so many, write a file. They wait for each other: the kernel lets one in.
-fn is_shared(target: &Target, threads: impl Iterator<Item = usize>) -> bool {
-    target.kind == Kind::File && threads.sum::<usize>() > 1
+impl Places {
+    /// Finds the readers of a stream that so many threads write, and says whether sleeps in its writes have other causes than its
+    /// destination: memory takes each write at once, and the time of a reader that is traced, too, is not a matter of output. A
+    /// reader that ended with the program was part of it, even if its input was not seen.
+    fn are_no_wait(
+        &mut self,
+        stream: &mut Stream,
+        threads: usize,
+        is_read_within: bool,
+        run: &Recording,
+    ) -> bool {
+        if stream.slept_in.kind == Kind::File && threads > 1 {
+            // They wait for each other: the kernel lets one in.
+            stream.slept_in = Target::default();
+        }
+        let place = &stream.slept_in;
+        let known = self.0.entry(place.identity);
+        let (is_held, readers) = known.or_insert_with(|| place.readers());
+        stream.readers = readers.clone();
+        let ended_with_it = || run.ending.is_some() && !*is_held && !place.is_ours();
+        match place.kind {
+            Kind::Pipe => is_read_within || ended_with_it(),
+            _ => place.is_memory(),
+        }
+    }
 }
 
 /// Adds the same stream of another process.
@@ -301,77 +311,53 @@ const WAIT_NS: u64 = 10_000;
 /// The streams of the exact modes, and the writes to other files.
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
-    let (mut elsewhere, mut known) = (Elsewhere::default(), HashMap::new());
-    let threads = |entry: &LedgerEntry| (entry.stream.target.identity, entry.threads.len());
-    let threads: Vec<_> = entries.iter().map(threads).collect();
-    for mut entry in entries {
-        if !is_output(&entry.stream) {
-            elsewhere.calls += entry.stream.calls;
-            elsewhere.bytes += entry.stream.bytes;
-            elsewhere.writing_ns += entry.stream.tally.durations_ns.sum();
+    let (mut elsewhere, mut places) = (Elsewhere::default(), Places::default());
+    let writers = |entry: &LedgerEntry| (entry.stream.target.identity, entry.threads.len());
+    let writers: Vec<_> = entries.iter().map(writers).collect();
+    for entry in entries {
+        let (mut stream, is_read_within) = (entry.stream, entry.is_read_within);
+        let durations_ns = &stream.tally.durations_ns;
+        if !is_output(&stream) {
+            elsewhere.calls += stream.calls;
+            elsewhere.bytes += stream.bytes;
+            elsewhere.writing_ns += durations_ns.sum();
             continue;
         }
-        let target = &entry.stream.target;
-        let of_it = threads.iter().filter(|of| of.0 == target.identity);
-        if !is_shared(target, of_it.map(|of| of.1)) {
-            entry.stream.slept_in = target.clone();
-        }
-        let readers = known.entry(target.identity);
-        let (is_held, readers) = readers.or_insert_with(|| target.readers()).clone();
+        // The time in long calls beyond that of a call that has not slept.
+        let calls = stream.calls as f64;
+        let most_ns = Cost::of(stream.target.kind).most_ns(stream.calls, stream.bytes);
+        let typical_ns = run.call_ns + most_ns / calls.max(1.0);
+        let long_ns = durations_ns.excess(WAIT_NS, typical_ns as u64);
+        let measured_ns = (durations_ns.sum() - long_ns) as f64;
+        let added_ns = (calls * run.call_ns).min(measured_ns);
+        let of_it = writers.iter().filter(|of| of.0 == stream.target.identity);
+        let threads = of_it.map(|of| of.1).sum();
+        let is_no_wait = places.are_no_wait(&mut stream, threads, is_read_within, run);
+        let is_of_root = entry.threads.iter().eq([&run.root]);
+        // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
+        let is_unseen = stream.target.kind == Kind::Unknown && !is_of_root;
+        // In a long call, its thread may have lacked a processor instead.
+        let asleep_ns = run.asleep_ns.filter(|_| is_of_root).unwrap_or(u64::MAX);
+        let slept_ns = long_ns.min(asleep_ns) * u64::from(!is_no_wait && !is_unseen);
+        let waiting_ns = slept_ns * u64::from(!stream.target.is_synced);
         let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
-        let slept_ns = waiting_ns(&entry, is_held, run);
-        let waiting_ns = slept_ns * u64::from(!entry.stream.target.is_synced);
         // The first thread of a process has its number.
         let are_first = entry.threads.is_subset(&processes);
         streams.push(Stream {
             overlapped_ns: waiting_ns * u64::from(!are_first),
-            buffering: in_language(entry.stream.tally.buffering(), entry.stream.language),
-            readers,
+            buffering: in_language(stream.tally.buffering(), stream.language),
             processes: processes.len(),
             own_ns: Interval::between(0.0, run.user_ns as f64),
-            in_kernel_ns: in_kernel_ns(&entry, run),
+            in_kernel_ns: Interval::between(measured_ns - added_ns, measured_ns)
+                .within(0.0, most_ns),
             waiting_ns,
-            awaited_ns: long_ns(&entry, run) * u64::from(entry.is_read_within),
+            awaited_ns: long_ns * u64::from(is_read_within),
             // Both are of one sleep.
-            syncing_ns: asleep_ns(&entry, slept_ns + entry.stream.syncing_ns, run) - waiting_ns,
-            ..entry.stream
+            syncing_ns: asleep_ns.min(slept_ns + stream.syncing_ns) - waiting_ns,
+            ..stream
         });
     }
     (streams, elsewhere)
-}
-
-/// The time in long calls beyond that of a call that has not slept.
-fn long_ns(entry: &LedgerEntry, run: &Recording) -> u64 {
-    let stream = &entry.stream;
-    let all_ns = Cost::of(stream.target.kind).most_ns(stream.calls, stream.bytes);
-    let most_ns = run.call_ns + all_ns / stream.calls.max(1) as f64;
-    (stream.tally.durations_ns).excess(WAIT_NS, most_ns as u64)
-}
-
-/// The part of the time in calls that their thread was asleep: it may have lacked a processor instead.
-fn asleep_ns(entry: &LedgerEntry, in_calls_ns: u64, run: &Recording) -> u64 {
-    let asleep_ns = run.asleep_ns.filter(|_| is_of_root(entry, run));
-    in_calls_ns.min(asleep_ns.unwrap_or(u64::MAX))
-}
-
-fn is_of_root(entry: &LedgerEntry, run: &Recording) -> bool {
-    entry.threads.iter().eq([&run.root])
-}
-
-fn waiting_ns(entry: &LedgerEntry, is_held: bool, run: &Recording) -> u64 {
-    // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
-    let is_unseen = entry.stream.target.kind == Kind::Unknown && !is_of_root(entry, run);
-    let is_no_wait =
-        is_unseen || is_no_wait(&entry.stream.slept_in, is_held, entry.is_read_within, run);
-    u64::from(!is_no_wait) * asleep_ns(entry, long_ns(entry, run), run)
-}
-
-fn in_kernel_ns(entry: &LedgerEntry, run: &Recording) -> Interval {
-    let stream = &entry.stream;
-    let most_ns = Cost::of(stream.target.kind).most_ns(stream.calls, stream.bytes);
-    let measured_ns = (stream.tally.durations_ns.sum() - long_ns(entry, run)) as f64;
-    let added_ns = (stream.calls as f64 * run.call_ns).min(measured_ns);
-    Interval::between(measured_ns - added_ns, measured_ns).within(0.0, most_ns)
 }
 
 #[cfg(test)]

@@ -248,6 +248,7 @@ impl Ledger {
                 language: process.language,
                 descriptors: Descriptors::One(descriptor),
                 target: (*target).clone(),
+                slept_in: (*target).clone(),
                 ..Stream::default()
             },
             ..LedgerEntry::default()
