@@ -1,5 +1,6 @@
 //! Facts about processes from `/proc` (proc(5)): counters, threads, children, descriptors, names.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs;
@@ -217,18 +218,18 @@ pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
         .unwrap_or_default()
 }
 
-/// A process and its descendants, but for this process and its own.
-pub(crate) fn tree(root: i32) -> Vec<i32> {
+/// Processes and their descendants, each with its threads, but for this process and its own.
+pub(crate) fn tree(mut processes: Vec<i32>) -> BTreeMap<i32, Vec<i32>> {
     let ours = std::process::id() as i32;
-    let mut found = vec![root];
-    let mut next = 0;
-    while let Some(&process) = found.get(next) {
-        for thread in threads(process) {
-            let mut children = children(process, thread);
-            children.retain(|child| *child != ours && !found.contains(child));
-            found.extend(children);
+    let mut found = BTreeMap::new();
+    while let Some(process) = processes.pop() {
+        let threads = threads(process);
+        if process == ours || threads.is_empty() || found.contains_key(&process) {
+            continue;
         }
-        next += 1;
+        let children = threads.iter().flat_map(|&thread| children(process, thread));
+        processes.extend(children);
+        found.insert(process, threads);
     }
     found
 }
@@ -239,7 +240,7 @@ pub(crate) fn tree_threads(root: i32) -> Vec<(i32, i32)> {
         let threads = running_threads(process).into_iter();
         threads.map(move |thread| (process, thread))
     };
-    tree(root).into_iter().flat_map(of_process).collect()
+    tree(vec![root]).into_keys().flat_map(of_process).collect()
 }
 
 /// So many bytes at `address` in the memory of a process, if all of them can be read.

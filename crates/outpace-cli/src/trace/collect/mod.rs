@@ -113,7 +113,7 @@ pub(super) fn record(
 /// Of a process and its descendants (`last` where it is gone), or of the children that have been reaped.
 fn processor_time(process: Option<i32>, last: Processor) -> Processor {
     let of_tree = |process| {
-        let stats = procfs::tree(process).into_iter().filter_map(Stat::of);
+        let stats = procfs::tree(vec![process]).into_keys().filter_map(Stat::of);
         stats.map(Stat::with_children).reduce(Processor::plus)
     };
     process.map_or_else(clock::children, |process| of_tree(process).unwrap_or(last))
@@ -177,8 +177,9 @@ fn every_call(
     ready: &mut dyn FnMut(i32),
 ) -> io::Result<Recording> {
     let launched = gate.is_some();
-    let tree = procfs::tree(root).into_iter();
-    tree.for_each(|process| ledger.look_at(process));
+    for &process in procfs::tree(vec![root]).keys() {
+        ledger.look_at(process);
+    }
     let rings = Rings::open(root, launched);
     if launched {
         // After the rings, as perf locks memory, too.

@@ -284,13 +284,13 @@ impl Threads {
     }
 
     /// The threads, with their increase while they were watched.
-    fn own(&self) -> impl Iterator<Item = (i32, Reading)> {
+    pub(super) fn own(&self) -> impl Iterator<Item = (i32, Reading)> {
         self.threads.iter().map(|(&id, thread)| (id, thread.own()))
     }
 
     /// The sum over some of the threads.
-    pub(crate) fn sum(&self, wanted: impl Fn(i32, &Reading) -> bool) -> Reading {
-        let wanted = self.own().filter(|(id, own)| wanted(*id, own));
+    fn sum(&self, wanted: impl Fn(&Reading) -> bool) -> Reading {
+        let wanted = self.own().filter(|(_, own)| wanted(own));
         wanted.fold(Reading::default(), |sum, (_, own)| Reading {
             io: sum.io.plus(own.io),
             processor: sum.processor.plus(own.processor),
@@ -299,12 +299,12 @@ impl Threads {
 
     /// The sum over all, without the children that the process has waited for.
     pub(crate) fn all(&self) -> Reading {
-        self.sum(|_, _| true)
+        self.sum(|_| true)
     }
 
     /// The sum over those that have written.
     pub(crate) fn writers(&self) -> Reading {
-        self.sum(|_, own| own.io.write_calls > 0)
+        self.sum(|own| own.io.write_calls > 0)
     }
 
     /// Those that have written.
@@ -331,12 +331,6 @@ impl Threads {
     /// Whether the process has had one thread, as far as was seen.
     pub(crate) fn is_one(&self) -> bool {
         self.threads.len() == 1 && !self.is_partial
-    }
-
-    /// The most that a thread has of something.
-    pub(crate) fn most(&self, of: impl Fn(i32, &Reading) -> u64) -> u64 {
-        let all = self.own().map(|(id, own)| of(id, &own));
-        all.max().unwrap_or(0)
     }
 
     /// The thread that has written most.

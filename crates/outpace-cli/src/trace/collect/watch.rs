@@ -117,8 +117,8 @@ impl Watcher {
         self.ended.sort_by_key(|process| process.first_ns);
         let (delayed_ns, beside_ns) = self.delayed_and_beside_ns();
         let processes = || self.ended.iter();
-        let longest_ns =
-            processes().map(|process| process.threads.most(|_, own| own.processor.total_ns));
+        let threads = processes().flat_map(|process| process.threads.own());
+        let longest_ns = threads.map(|(_, own)| own.processor.total_ns);
         let other_ns = processes().map(|process| process.works_alone_ns());
         let writes: u64 = processes().map(|process| process.own().write_calls).sum();
         let note = (self.disputed * 100 > writes).then(|| {
@@ -154,15 +154,15 @@ impl Watcher {
     /// a process that the root waited for. And how long other threads ran beside those.
     fn delayed_and_beside_ns(&self) -> (u64, u64) {
         let (mut longest_ns, mut beside_ns) = (0, 0);
-        let waited_for = |id, own: &Reading| id == self.root || own.io.write_calls > 0;
         for watched in &self.ended {
-            let own = watched.threads.sum(waited_for).processor;
-            beside_ns += watched.threads.all().processor.since(own).total_ns;
-            // Threads that are ready at the same time have waited as long as the one that waited longest.
-            let delay = |id, own: &Reading| {
-                (own.processor.delayed_ns + watched.stopped_ns) * u64::from(waited_for(id, own))
-            };
-            longest_ns = longest_ns.max(watched.threads.most(delay));
+            for (id, Reading { io, processor }) in watched.threads.own() {
+                if id == self.root || io.write_calls > 0 {
+                    // Threads that are ready at the same time have waited as long as the one that waited longest.
+                    longest_ns = longest_ns.max(processor.delayed_ns + watched.stopped_ns);
+                } else {
+                    beside_ns += processor.total_ns;
+                }
+            }
         }
         (longest_ns, beside_ns)
     }
@@ -183,25 +183,20 @@ impl Watcher {
 
     /// Looks for new processes and threads, and reads the counters.
     fn search(&mut self, now_ns: u64) {
-        let mut known = HashSet::new();
-        let mut queue = vec![self.root];
+        let mut roots = vec![self.root];
         if self.launched {
             // Orphans of the tree have become our own children.
             let ours = std::process::id() as i32;
-            queue.extend(procfs::children(ours, ours));
+            roots.extend(procfs::children(ours, ours));
         }
-        while let Some(process) = queue.pop() {
-            let threads = procfs::threads(process);
-            if threads.is_empty() || !known.insert(process) {
-                continue;
-            }
-            for &thread in &threads {
-                queue.extend(procfs::children(process, thread));
-            }
-            self.refresh(process, &threads, now_ns);
+        let tree = procfs::tree(roots);
+        for (&process, threads) in &tree {
+            self.refresh(process, threads, now_ns);
         }
         let first_gone = self.ended.len();
-        let gone = self.alive.extract_if(|process, _| !known.contains(process));
+        let gone = self
+            .alive
+            .extract_if(|process, _| !tree.contains_key(process));
         self.ended.extend(gone.map(|(_, watched)| watched.end()));
         self.settle(first_gone);
     }

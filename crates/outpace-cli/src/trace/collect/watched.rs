@@ -322,11 +322,12 @@ impl Watched {
     /// The longest processor time of its threads, if it hardly wrote, beside what its reads may take: a reader of small writes has as many.
     pub(super) fn works_alone_ns(&self) -> u64 {
         let hardly_writes = self.own().write_calls < peek::FROM;
-        let longest_ns = self.threads.most(|_, own| {
-            let reading_ns = own.io.read_calls * MOST_READ_NS;
-            own.processor.total_ns.saturating_sub(reading_ns)
+        let threads = self.threads.own().filter(|_| hardly_writes);
+        let worked_ns = threads.map(|(_, Reading { io, processor })| {
+            let reading_ns = io.read_calls * MOST_READ_NS;
+            processor.total_ns.saturating_sub(reading_ns)
         });
-        longest_ns * u64::from(hardly_writes)
+        worked_ns.max().unwrap_or(0)
     }
 
     /// Whether other calls between its writes may have gone by uncounted.

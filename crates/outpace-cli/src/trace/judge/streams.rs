@@ -7,7 +7,7 @@ use crate::trace::model::findings::{Descriptors, Elsewhere, Recording, Stream};
 use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, FEWEST};
-use crate::trace::model::target::{Kind, Target};
+use crate::trace::model::target::{Kind, Readers, Target};
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -80,9 +80,9 @@ impl<'a> Long<'a> {
     }
 }
 
-/// The places that were written to: whether a process may read there, and those that do. Each is looked at once.
+/// The places that were written to, with the readers of each, which are looked for once.
 #[derive(Default)]
-struct Places(HashMap<(u64, u64), (bool, Vec<(i32, String)>)>);
+struct Places(HashMap<(u64, u64), Option<Readers>>);
 
 impl Places {
     /// Finds the readers of a stream that so many threads write, and says whether sleeps in its writes have other causes than its
@@ -101,9 +101,9 @@ impl Places {
         }
         let place = &stream.slept_in;
         let known = self.0.entry(place.identity);
-        let (is_held, readers) = known.or_insert_with(|| place.readers());
-        stream.readers = readers.clone();
-        let ended_with_it = || run.ending.is_some() && !*is_held && !place.is_ours();
+        let readers = known.or_insert_with(|| place.readers());
+        stream.readers = readers.clone().unwrap_or_default();
+        let ended_with_it = || run.ending.is_some() && readers.is_none() && !place.is_ours();
         match place.kind {
             Kind::Pipe => is_read_within || ended_with_it(),
             _ => place.is_memory(),

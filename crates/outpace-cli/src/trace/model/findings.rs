@@ -3,7 +3,7 @@
 use super::interval::Interval;
 use super::language::Language;
 use super::tally::{Buffering, CallTally, FEWEST};
-use super::target::{Kind, Target};
+use super::target::{Kind, Readers, Target};
 use super::timeline::{Sample, Timeline};
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{IoCounters, Processor};
@@ -60,7 +60,7 @@ pub(crate) struct Stream {
     pub(crate) target: Target,
     /// Where those of the writes went in which it was asleep. Unknown for a file that several threads write: they wait for each other.
     pub(crate) slept_in: Target,
-    pub(crate) readers: Vec<(i32, String)>,
+    pub(crate) readers: Readers,
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
     /// Every call in the exact modes, those that were seen otherwise.

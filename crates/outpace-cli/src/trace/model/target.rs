@@ -50,6 +50,9 @@ impl Kind {
     }
 }
 
+/// Processes with their names.
+pub(crate) type Readers = Vec<(i32, String)>;
+
 /// The destination of one descriptor. The default stands for a descriptor that was closed, or whose process ended, before
 /// it could be looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -164,11 +167,11 @@ impl Target {
         text + ")"
     }
 
-    /// Whether a process may read what is written here, and those that do: the terminal emulator that holds the other side of a
+    /// If any process may read what is written here, those that do: the terminal emulator that holds the other side of a
     /// pseudoterminal, or of the processes that have the pipe open for reading those that sleep in a read. If none does for a while, as where
     /// they are slow, those that do not wait for another process, as a shell may. Found by looking through the processes of this machine that
     /// this user may look at.
-    pub(crate) fn readers(&self) -> (bool, Vec<(i32, String)>) {
+    pub(crate) fn readers(&self) -> Option<Readers> {
         let mut holders = match self.kind {
             Kind::Terminal | Kind::Pipe => procfs::processes(),
             _ => Vec::new(),
@@ -192,8 +195,7 @@ impl Target {
             readers.extend(holders.iter().filter(acts));
         }
         let named = |process| (process, procfs::name(process).unwrap_or_default());
-        let readers = readers.into_iter().map(named).collect();
-        (!holders.is_empty(), readers)
+        (!holders.is_empty()).then(|| readers.into_iter().map(named).collect())
     }
 
     fn is_read_through(&self, process: i32, descriptor: i32) -> bool {
@@ -247,7 +249,7 @@ mod tests {
         assert!(
             target
                 .readers()
-                .1
+                .unwrap()
                 .iter()
                 .any(|(process, _)| *process == ours)
         );
@@ -265,7 +267,10 @@ mod tests {
             .spawn()
             .unwrap();
         let process = sleeper.id() as i32;
-        let is_named = |process| target.readers().1.iter().any(|reader| reader.0 == process);
+        let is_named = |process| {
+            let readers = target.readers().unwrap_or_default();
+            readers.iter().any(|reader| reader.0 == process)
+        };
         let ours = std::process::id() as i32;
         // Neither reads, and it does not wait for a third one. We are the tracer.
         while !is_named(process) {}
@@ -277,7 +282,7 @@ mod tests {
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();
         // Not at once: another test's child holds the pipe, too, until it starts its program.
-        while target.readers() != (false, Vec::new()) {}
+        while target.readers().is_some() {}
     }
 
     #[test]
