@@ -9,6 +9,7 @@ use crate::user::inert;
 use crate::user::quantity::{counted, duration, grouped};
 use serde::Serialize;
 use std::fmt::Display;
+use std::ops::Add;
 
 /// The limit of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -84,7 +85,7 @@ impl Verdict {
         let writing_ns = sum(Stream::writing_ns).min(most_ns);
         let now = now_ns as f64;
         let savings = streams.iter().map(estimate::saved_by_blocks);
-        let together: Interval = savings.clone().sum();
+        let together = savings.clone().fold(Interval::default(), Interval::add);
         let chance_ns = |part: f64| (part * now).hypot(CROWDED * run.delayed_ns as f64);
         let chances_ns = RUN_TO_RUN.map(|part| chance_ns(part) * f64::from(together.high > 0.0));
         // At worst, programs that run at the same time save together no more than the one that saves most.
@@ -130,7 +131,8 @@ impl Verdict {
             (verdict.blocks_save_ns.low, verdict.blocks_save_ns.likely) = (0.0, 0.0);
         }
         let larger = streams.iter().filter(|stream| stream.may_be_larger());
-        let may_save: Interval = larger.map(estimate::saved_by_blocks).sum();
+        let may_save = larger.map(estimate::saved_by_blocks);
+        let may_save = may_save.fold(Interval::default(), Interval::add);
         let may_save = may_save.within(0.0, most_saved_ns);
         verdict.limit = match likely {
             // Neither is said where it may be untrue.

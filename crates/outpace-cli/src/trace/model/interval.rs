@@ -1,6 +1,5 @@
 //! A quantity with known bounds and a most likely value between them.
 
-use std::iter::Sum;
 use std::ops::Add;
 
 /// The part of the error of a sum that counts, as the ranges of its parts are wide.
@@ -62,12 +61,6 @@ impl Add for Interval {
             self.likely + other.likely,
             self.high + other.high,
         ])
-    }
-}
-
-impl Sum for Interval {
-    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
-        all.fold(Self::default(), Add::add)
     }
 }
 
