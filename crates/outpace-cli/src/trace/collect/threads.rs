@@ -150,7 +150,8 @@ impl Thread {
         Some((io, processor))
     }
 
-    fn reading(&mut self) -> Reading {
+    /// Its counters at this moment.
+    pub(super) fn reading(&mut self) -> Reading {
         let shown = self.shown();
         self.has_gone = shown.is_none();
         let (io, ticks) = shown.unwrap_or((self.now.io, self.ticks));
@@ -168,18 +169,9 @@ impl Thread {
         }
     }
 
-    /// Its time to this moment, with its parts by samples or clock ticks.
-    pub(super) fn processor(&mut self) -> Option<Processor> {
-        match &mut self.samples {
-            Some(samples) => samples.processor(Processor::default()).ok(),
-            None => self.shown().map(|shown| shown.1),
-        }
-    }
-
     /// Does not count its time since `start`, in which it was slowed down, and says how long that was.
-    pub(super) fn slow_since(&mut self, start: Option<Processor>) -> u64 {
-        let slowed = start.and_then(|start| Some(self.processor()?.since(start)));
-        let slowed = slowed.unwrap_or_default();
+    pub(super) fn slow_since(&mut self, start: Reading) -> u64 {
+        let slowed = self.reading().processor.since(start.processor);
         self.before.processor = self.before.processor.plus(slowed);
         slowed.total_ns
     }

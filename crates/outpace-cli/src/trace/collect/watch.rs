@@ -229,24 +229,23 @@ impl Watcher {
     }
 
     fn refresh(&mut self, process: i32, threads: &[i32], now_ns: u64) {
-        let mut known = self.alive.get_mut(&process);
-        let wrote_before = (known.as_ref()).is_some_and(|known| known.own().write_calls > 0);
-        let mut is_next = false;
-        if !(known.as_mut()).is_some_and(|known| known.runs_as_before()) {
-            let known = known.as_deref();
+        let known = self.alive.get_mut(&process);
+        let mut wrote_before = false;
+        if !known.is_some_and(Watched::runs_as_before) {
+            let known = self.alive.get(&process);
             let ran_before = !self.launched && self.looks == 0;
             let Some(next) = Watched::find(process, threads, known, ran_before, now_ns) else {
                 return;
             };
             if let Some(mut before) = self.alive.insert(process, next) {
+                wrote_before = before.own().write_calls > 0;
                 before.threads.end_samples();
                 self.ended.push(before);
             }
-            is_next = wrote_before;
         }
         if let Some(watched) = self.alive.get_mut(&process) {
             watched.refresh(threads);
-            self.disputed += watched.own().write_calls * u64::from(is_next);
+            self.disputed += watched.own().write_calls * u64::from(wrote_before);
         }
     }
 

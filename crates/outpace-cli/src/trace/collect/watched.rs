@@ -149,8 +149,22 @@ impl Watched {
         ran_before: bool,
         now_ns: u64,
     ) -> Option<Self> {
-        let name = procfs::name(process)?.into();
-        let mut next = Self::new(process, name, procfs::executable(process), now_ns);
+        let name: Rc<str> = procfs::name(process)?.into();
+        let executable = procfs::executable(process);
+        let file = executable.as_deref().and_then(Path::file_name);
+        let mut next = Self {
+            process,
+            holder: process,
+            program: file.map_or_else(|| Rc::clone(&name), |file| file.to_string_lossy().into()),
+            name,
+            executable,
+            first_ns: now_ns,
+            last_ns: now_ns,
+            is_foreign: procfs::is_foreign(process),
+            counters: File::open(format!("/proc/{process}/io")).ok(),
+            state: File::open(format!("/proc/{process}/stat")).ok(),
+            ..Self::default()
+        };
         if let Some(former) = former {
             next.threads.go_on(process, &former.threads);
             (next.io_before, next.stat_before) = (former.io, former.stat);
@@ -164,23 +178,6 @@ impl Watched {
             (next.io_before, next.stat_before) = (next.io, next.stat);
         }
         Some(next)
-    }
-
-    fn new(process: i32, name: Rc<str>, executable: Option<PathBuf>, now_ns: u64) -> Self {
-        let file = executable.as_deref().and_then(Path::file_name);
-        Self {
-            process,
-            holder: process,
-            program: file.map_or_else(|| Rc::clone(&name), |file| file.to_string_lossy().into()),
-            name,
-            executable,
-            first_ns: now_ns,
-            last_ns: now_ns,
-            is_foreign: procfs::is_foreign(process),
-            counters: File::open(format!("/proc/{process}/io")).ok(),
-            state: File::open(format!("/proc/{process}/stat")).ok(),
-            ..Self::default()
-        }
     }
 
     /// Reads its counters, and looks for new threads and descriptors.
@@ -568,7 +565,7 @@ impl Watched {
         // Until it is known that no writes went by unheard.
         self.is_half_heard |= !self.is_listened_to;
         self.is_listened_to = true;
-        let before = self.threads.get_mut(thread).and_then(Thread::processor);
+        let before = self.threads.get_mut(thread).map(Thread::reading);
         if self.writes_at.is_none() {
             self.writes_at = memory::function_write(self.process).map(CallSite::Function);
         }
@@ -622,7 +619,8 @@ impl Watched {
         let is_slowed = breakpoints.is_some_and(|breakpoints| breakpoints.is_ok());
         self.take(all);
         let thread = self.threads.get_mut(thread).filter(|_| is_slowed);
-        self.peeking_ns += thread.map_or(0, |thread| thread.slow_since(before));
+        let slowed = thread.zip(before);
+        self.peeking_ns += slowed.map_or(0, |(thread, before)| thread.slow_since(before));
     }
 
     fn finished_writes(&mut self, thread: i32) -> u64 {
@@ -701,7 +699,8 @@ mod tests {
     impl Watched {
         /// One that has written this much.
         pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
-            let mut watched = Self::new(0, "program".into(), None, 0);
+            let mut watched = Self::default();
+            watched.program = "program".into();
             watched.io.write_calls = calls;
             watched.io.bytes_written = bytes;
             watched
