@@ -63,10 +63,10 @@ fn takes_writes_whole(process: i32) -> bool {
         target.is_some_and(|target| matches!(target.kind, Kind::File | Kind::Null | Kind::Pipe))
     };
     // A terminal is open for writing as stdin, too, but not written to by that name.
-    let mut streams = [1, 2].into_iter();
+    let streams = [1, 2].into_iter();
+    let streams = streams.filter(|&stream| procfs::is_written(process, stream));
     let others = Target::written_beside_streams(process, &procfs::descriptors(process));
-    streams.all(|stream| !procfs::is_written(process, stream) || is_whole(stream))
-        && others.into_iter().all(is_whole)
+    streams.chain(others).all(is_whole)
 }
 
 fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
@@ -100,17 +100,11 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
                     if opens {
                         opened = place(result as i32);
                     } else if let Some(call) = entered.take() {
-                        // Of the first write seen, the open may have come before.
-                        let is_asked = opened.is_some() || look.writes.is_empty();
-                        let to = is_asked.then(|| place(call.descriptor)).flatten();
-                        if opened
-                            .take()
-                            .is_some_and(|file| Some(file) == to && to == last)
-                        {
+                        let (file, to) = (opened.take(), place(call.descriptor));
+                        if file.is_some() && file == to && to == last {
                             between[2] += 1;
-                            if look.reopened.is_none() {
-                                look.reopened = Target::of(process, call.descriptor);
-                            }
+                            let of = || Target::of(process, call.descriptor);
+                            look.reopened = look.reopened.or_else(of);
                         }
                         last = to;
                         look.writes.push(Call { result, ..call });
