@@ -15,10 +15,10 @@ use std::rc::Rc;
 /// The streams of the default mode.
 pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
-    let long = Long::of(processes, run.wall_ns / 10);
+    let is_outlived = outlived(processes, run.wall_ns / 10);
     for process in processes {
         for mut stream in of_process(process) {
-            stream.is_outlived = long.outlives(process);
+            stream.is_outlived = is_outlived(process);
             let twin = streams.iter_mut().find(|other| {
                 other.program == stream.program
                     && other.descriptors == stream.descriptors
@@ -50,32 +50,20 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     streams
 }
 
-/// The processes that lived for long, and the parents of all: of thousands of short ones, few are looked through for each.
-struct Long<'a> {
-    long_ns: u64,
-    long: Vec<&'a Watched>,
-    parents: HashMap<i32, i32>,
-}
-
-impl<'a> Long<'a> {
-    fn of(processes: &'a [Watched], long_ns: u64) -> Self {
-        let lived_long = |process: &&Watched| process.last_ns - process.first_ns > long_ns;
-        let parent = |process: &Watched| (process.process, process.stat.parent);
-        Self {
-            long_ns,
-            long: processes.iter().filter(lived_long).collect(),
-            parents: processes.iter().map(parent).collect(),
-        }
-    }
-
-    /// Whether one of them that does not wait for this process ran beside it, and for so long after it.
-    fn outlives(&self, process: &Watched) -> bool {
-        let parent = |child: &i32| self.parents.get(child).copied();
+/// Tells of each process whether one that does not wait for it ran beside it, and for so long after it.
+fn outlived(processes: &[Watched], long_ns: u64) -> impl Fn(&Watched) -> bool {
+    // Of thousands of short ones, few are looked through for each.
+    let lived_long = |process: &&Watched| process.last_ns - process.first_ns > long_ns;
+    let long: Vec<&Watched> = processes.iter().filter(lived_long).collect();
+    let parent = |process: &Watched| (process.process, process.stat.parent);
+    let parents: HashMap<i32, i32> = processes.iter().map(parent).collect();
+    move |process| {
+        let parent = |child: &i32| parents.get(child).copied();
         let waiting = || std::iter::successors(Some(process.process), parent);
-        self.long.iter().any(|other| {
+        long.iter().any(|other| {
             let is_beside = other.first_ns < process.last_ns;
-            let waits = || (waiting().take(self.parents.len() + 1)).any(|id| id == other.process);
-            is_beside && other.last_ns > process.last_ns + self.long_ns && !waits()
+            let waits = || (waiting().take(parents.len() + 1)).any(|id| id == other.process);
+            is_beside && other.last_ns > process.last_ns + long_ns && !waits()
         })
     }
 }
@@ -446,7 +434,7 @@ mod tests {
         };
         let is_outlived = |other: Watched| {
             let all = [lived(1, 0, 0, 100), lived(2, 1, 10, 50), other];
-            Long::of(&all, 10).outlives(&all[1])
+            outlived(&all, 10)(&all[1])
         };
         assert!(is_outlived(lived(3, 1, 20, 90)));
         // It begins later, or ends at the same time.
@@ -455,7 +443,7 @@ mod tests {
         // It is a child of the one that is judged, which has ended before it.
         assert!(is_outlived(lived(3, 2, 20, 90)));
         let alone = [lived(1, 0, 0, 100), lived(2, 1, 10, 50)];
-        assert!(!Long::of(&alone, 10).outlives(&alone[1]));
+        assert!(!outlived(&alone, 10)(&alone[1]));
     }
 
     #[test]
