@@ -257,9 +257,9 @@ impl Reader {
             }
             Event::Ended => {
                 ledger.cut_off(of.1, time_ns);
-                self.ended_ns = Some(time_ns)
-                    .filter(|_| of.0 == self.root)
-                    .or(self.ended_ns);
+                if of.0 == self.root {
+                    self.ended_ns = Some(time_ns);
+                }
             }
             Event::Exit(number, result) => {
                 self.calls += 1;
