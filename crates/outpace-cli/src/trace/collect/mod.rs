@@ -40,12 +40,11 @@ pub(super) enum Seen {
     Calls(Vec<LedgerEntry>),
 }
 
+/// A run, with the writes that were seen.
+type Recorded = io::Result<(Recording, Seen)>;
+
 /// Traces it to its end: every call (`exact`), or by counters and samples. For a profile with at most so many spans, if any.
-pub(super) fn record(
-    subject: Subject,
-    exact: bool,
-    most_spans: usize,
-) -> io::Result<(Recording, Seen)> {
+pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Recorded {
     let timeline = Timeline::of_at_most(most_spans);
     let process = match subject {
         Subject::Process(process) => Some(process),
@@ -120,20 +119,9 @@ fn processor_time(process: Option<i32>, last: Processor) -> Processor {
 }
 
 /// By the kernel's counters and samples.
-fn lightly(
-    subject: Subject,
-    timeline: Timeline,
-    ready: &mut dyn FnMut(i32),
-) -> io::Result<(Recording, Seen)> {
+fn lightly(subject: Subject, timeline: Timeline, ready: &mut dyn FnMut(i32)) -> Recorded {
     let (mut run, processes) = match subject {
-        Subject::Process(process) => {
-            let mut seen = watch::watch(process, false, timeline, clock::now_ns())?;
-            if procfs::name(process).is_none() {
-                let note = "the counts are those of the last sample before the process ended";
-                seen.0.notes.push(note.to_owned());
-            }
-            seen
-        }
+        Subject::Process(process) => watch::watch(process, false, timeline, clock::now_ns())?,
         Subject::Program(command) => {
             let (root, began_ns) = gate::start(command, |root, mut gate| {
                 ready(root);
@@ -204,11 +192,7 @@ fn every_call(
 }
 
 /// Every call, by the cheapest mechanism that is allowed.
-fn exactly(
-    subject: Subject,
-    timeline: Timeline,
-    ready: &mut dyn FnMut(i32),
-) -> io::Result<(Recording, Seen)> {
+fn exactly(subject: Subject, timeline: Timeline, ready: &mut dyn FnMut(i32)) -> Recorded {
     let mut ledger = Ledger::default();
     ledger.timeline = timeline;
     let mut run = match subject {

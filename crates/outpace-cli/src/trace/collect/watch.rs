@@ -128,9 +128,12 @@ impl Watcher {
         let others = "other calls between the writes could not be counted: their time is in that of the writes";
         let hides_others = processes().any(Watched::hides_other_calls);
         let others = hides_others.then(|| others.to_owned());
+        let is_gone = !self.launched && procfs::name(self.root).is_none();
+        let last = "the counts are those of the last sample before the process ended";
+        let last = is_gone.then(|| last.to_owned());
         let root = processes().rfind(|process| process.process == self.root);
         let run = Recording {
-            notes: note.into_iter().chain(others).collect(),
+            notes: [note, others, last].into_iter().flatten().collect(),
             busiest_ns: longest_ns.max().unwrap_or(0),
             busiest_other_ns: other_ns.max().unwrap_or(0),
             unseen: processes().find_map(|process| process.unseen),
