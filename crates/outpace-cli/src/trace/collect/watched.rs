@@ -507,7 +507,6 @@ impl Watched {
             let span = CallSpan {
                 began_ns: from_ns,
                 ended_ns: now_ns,
-                in_calls_ns: now_ns - from_ns,
                 call: call.kind.name,
                 bytes: None,
                 calls: u64::from(is_new),

@@ -9,8 +9,6 @@ use std::rc::Rc;
 pub(crate) struct CallSpan {
     pub(crate) began_ns: u64,
     pub(crate) ended_ns: u64,
-    /// Of that, in the calls themselves.
-    pub(crate) in_calls_ns: u64,
     pub(crate) call: &'static str,
     /// Bytes written, where known.
     pub(crate) bytes: Option<u64>,
@@ -26,7 +24,6 @@ impl CallSpan {
         let joins = continues || (gap_ns < resolution_ns && self.call == next.call);
         if joins {
             self.ended_ns = next.ended_ns;
-            self.in_calls_ns += next.in_calls_ns;
             self.calls += next.calls;
             self.bytes = self.bytes.zip(next.bytes).map(|(bytes, more)| bytes + more);
         }
@@ -87,7 +84,6 @@ impl Timeline {
         let span = CallSpan {
             began_ns: call.began_ns,
             ended_ns: call.began_ns + call.took_ns,
-            in_calls_ns: call.took_ns,
             call: call.kind.name,
             bytes: u64::try_from(call.result).ok(),
             calls: 1,
@@ -128,7 +124,6 @@ mod tests {
         CallSpan {
             began_ns,
             ended_ns: began_ns + 100,
-            in_calls_ns: 100,
             call: "write",
             bytes: Some(7),
             calls,
@@ -148,7 +143,6 @@ mod tests {
             let spans = || timeline.tracks.values().flatten();
             assert_eq!(spans().map(|span| span.calls).sum::<u64>(), 5_000);
             assert_eq!(spans().map(|span| span.bytes.unwrap()).sum::<u64>(), 35_000);
-            assert_eq!(spans().map(|span| span.in_calls_ns).sum::<u64>(), 500_000);
             assert_eq!(spans().count(), timeline.spans);
         }
     }

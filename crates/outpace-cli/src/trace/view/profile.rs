@@ -39,7 +39,6 @@ impl StaticSchemaMarker for WriteMarker<'_> {
     const FIELDS: &'static [Field] = &[
         field("bytes", "Bytes", MarkerFieldFormat::Bytes),
         field("calls", "Calls", MarkerFieldFormat::Integer),
-        field("inCalls", "Time in them", MarkerFieldFormat::Duration),
     ];
 
     fn name(&self, profile: &mut Profile) -> StringHandle {
@@ -55,12 +54,7 @@ impl StaticSchemaMarker for WriteMarker<'_> {
     }
 
     fn number_field_value(&self, field: u32) -> f64 {
-        match field {
-            0 => self.1.bytes.unwrap_or(0) as f64,
-            1 => self.1.calls as f64,
-            // Durations are in milliseconds.
-            _ => self.1.in_calls_ns as f64 / 1e6,
-        }
+        [self.1.bytes.unwrap_or(0), self.1.calls][field as usize] as f64
     }
 }
 
