@@ -26,7 +26,7 @@ use judge::verdict::Verdict;
 use judge::{stacks, streams};
 use model::findings::{Elsewhere, Findings};
 use model::timeline::MOST_SPANS;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -136,28 +136,24 @@ impl Trace {
 
     /// Traces what the command line names.
     fn observe(&self, most_spans: usize) -> Result<Findings, Failure> {
-        let (subject, command) = match self.pid {
+        let subject = match self.pid {
             Some(process) => {
                 let running = procfs::running_threads(process);
                 IoCounters::of(process)
                     .and_then(|_| running.first().ok_or(io::ErrorKind::NotFound.into()))
                     .map_err(|error| self.cannot_start(&error))?;
-                let name = procfs::name(process).unwrap_or_default();
-                (Subject::Process(process), vec![name])
+                Subject::Process(process)
             }
             None => {
-                let words = self.command.iter();
-                let words = words.map(|word| word.to_string_lossy().into_owned());
                 let mut command = Command::new(&self.command[0]);
                 command.args(&self.command[1..]);
                 signals::pass_on_to(&mut command);
                 descriptors::limit_as_before(&mut command);
                 descriptors::close_as_before(&mut command, [true; 3]);
-                (Subject::Program(command), words.collect())
+                Subject::Program(command)
             }
         };
-        findings_of(subject, command, self.exact, most_spans)
-            .map_err(|error| self.cannot_start(&error))
+        findings_of(subject, self.exact, most_spans).map_err(|error| self.cannot_start(&error))
     }
 
     fn cannot_start(&self, error: &io::Error) -> Failure {
@@ -173,12 +169,15 @@ impl Trace {
 }
 
 /// Traces the subject to its end, and names its streams.
-fn findings_of(
-    subject: Subject,
-    command: Vec<String>,
-    exact: bool,
-    most_spans: usize,
-) -> io::Result<Findings> {
+fn findings_of(subject: Subject, exact: bool, most_spans: usize) -> io::Result<Findings> {
+    let command = match &subject {
+        Subject::Process(process) => vec![procfs::name(*process).unwrap_or_default()],
+        Subject::Program(command) => {
+            let words = std::iter::once(command.get_program()).chain(command.get_args());
+            let words = words.map(|word| word.to_string_lossy().into_owned());
+            words.collect()
+        }
+    };
     let (mut run, seen) = collect::record(subject, exact, most_spans)?;
     let (streams, elsewhere) = match seen {
         Seen::Processes(processes) => (streams::sampled(&processes, &run), Elsewhere::default()),
@@ -202,10 +201,10 @@ fn findings_of(
 /// Runs a program to its end and gives a profile of all its writes, of at most `most_spans` markers.
 pub(crate) fn profile_of(command: Command, most_spans: usize) -> io::Result<Profile> {
     let program = Path::new(command.get_program()).file_name();
-    let words = program.into_iter().chain(command.get_args());
-    let text = |word: &OsStr| word.to_string_lossy().into_owned();
-    let words = words.map(text).collect();
-    let findings = findings_of(Subject::Program(command), words, true, most_spans)?;
+    let program = program.map(|program| program.to_string_lossy().into_owned());
+    let mut findings = findings_of(Subject::Program(command), true, most_spans)?;
+    // Where it is, is of no interest.
+    findings.command.splice(..1, program);
     match findings.run.ending {
         Some(Ending::Exited(0)) => Ok(profile::build(&findings)),
         ending => Err(io::Error::other(
