@@ -315,12 +315,10 @@ impl Verdict {
         let whole = |part: f64| (100.0 * part).round() as u64;
         let waiting = whole((worst.asleep_ns() as f64 / self.now_ns as f64).min(of_worst));
         let kernel = whole(of_worst) - waiting;
+        let waits = worst.waiting();
         let parts = match waiting {
             0 => String::new(),
-            _ => format!(
-                " ({kernel} % in the kernel, {waiting} % {})",
-                worst.waiting()
-            ),
+            _ => format!(" ({kernel} % in the kernel, {waiting} % {waits})"),
         };
         let saved = [self.blocks_save_ns, self.fast_reader_saves_ns];
         let saved = saved[usize::from(named == Limit::Reader)];

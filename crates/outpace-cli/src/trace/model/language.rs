@@ -183,12 +183,8 @@ impl Language {
             remedy = remedy.rsplit("; or ").next()?;
         }
         let is_of_any = remedy.starts_with('`') || self.name() == Self::UNRECOGNISED.0;
-        let named = || format!("{}: {remedy}", self.name());
-        Some(if is_of_any {
-            remedy.to_owned()
-        } else {
-            named()
-        })
+        let name = (!is_of_any).then(|| self.name().to_owned() + ": ");
+        Some(name.unwrap_or_default() + remedy)
     }
 
     /// The same for stderr, which Python writes line by line to any destination.

@@ -212,12 +212,8 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
     if mode != Mode::Sampled {
         histogram(page, "sizes of the write calls", &tally.sizes, grouped);
         let time = |ns| duration(ns as f64);
-        histogram(
-            page,
-            "durations of the write calls, with what tracing adds",
-            &tally.durations_ns,
-            time,
-        );
+        let durations = "durations of the write calls, with what tracing adds";
+        histogram(page, durations, &tally.durations_ns, time);
     }
 }
 
