@@ -72,6 +72,8 @@ pub(crate) struct SampledWrites {
 #[derive(Default)]
 pub(crate) struct Watched {
     pub(crate) process: i32,
+    /// Its parent when it was first seen, which may end before it.
+    pub(crate) started_by: i32,
     /// The thread whose descriptors are looked at.
     holder: i32,
     /// The name of its executable file, or else the one that the kernel keeps.
@@ -161,6 +163,7 @@ impl Watched {
             first_ns: now_ns,
             last_ns: now_ns,
             is_foreign: procfs::is_foreign(process),
+            started_by: Stat::of(process).unwrap_or_default().parent,
             counters: File::open(format!("/proc/{process}/io")).ok(),
             state: File::open(format!("/proc/{process}/stat")).ok(),
             ..Self::default()

@@ -241,6 +241,7 @@ mod tests {
             reading_ns: 0.0,
             is_reopened: false,
             is_outlived: false,
+            is_answered: false,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::trace::model::interval::Interval;
 use crate::trace::model::language::Language;
 use crate::trace::model::tally::{Buffering, FEWEST};
 use crate::trace::model::target::{Kind, Readers, Target};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 
@@ -16,9 +16,11 @@ use std::rc::Rc;
 pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
     let is_outlived = outlived(processes, run.wall_ns / 10);
+    let converse = conversing(processes);
     for process in processes {
         for mut stream in of_process(process) {
             stream.is_outlived = is_outlived(process);
+            stream.is_answered = converse.contains(&process.process);
             let twin = streams.iter_mut().find(|other| {
                 other.program == stream.program
                     && other.descriptors == stream.descriptors
@@ -48,6 +50,40 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         }
     }
     streams
+}
+
+/// Processes that ask others which they have started, and those: each of them reads as often as it writes, and what the one that was
+/// started reads and writes are pipes or sockets between them. In a pipeline, the next one reads that as its stdin, or the one
+/// before is no filter.
+fn conversing(processes: &[Watched]) -> HashSet<i32> {
+    let writes = |process: &Watched| process.own().write_calls;
+    // It may read byte by byte.
+    let talks = |process: &&Watched| {
+        writes(process) >= FEWEST && process.own().read_calls >= writes(process) / 2
+    };
+    let within = |process: &Watched, descriptor| {
+        let target = process.targets.get(&descriptor)?;
+        let is_way = matches!(target.kind, Kind::Pipe | Kind::Socket) && !target.is_ours();
+        is_way.then_some(target.identity)
+    };
+    let talking: Vec<&Watched> = processes.iter().filter(talks).collect();
+    let asks = |child: &&&Watched| {
+        let (from, to) = (within(child, 0), within(child, 1));
+        let mut others = processes
+            .iter()
+            .filter(|other| other.process != child.process);
+        from.is_some() && to.is_some() && !others.any(|other| within(other, 0) == to)
+    };
+    let pairs = talking.iter().filter(asks).filter_map(|child| {
+        let mut parents = talking.iter().filter(|parent| within(parent, 0).is_none());
+        // It may write as often elsewhere.
+        let is_it = |parent: &&&Watched| {
+            parent.process == child.started_by && writes(parent) <= 4 * writes(child)
+        };
+        let parent = parents.find(is_it)?;
+        Some([child.process, parent.process])
+    });
+    pairs.flatten().collect()
 }
 
 /// Tells of each process whether one that does not wait for it ran beside it, and for so long after it.
@@ -124,6 +160,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.reading_ns += other.reading_ns;
     stream.is_reopened |= other.is_reopened;
     stream.is_outlived &= other.is_outlived;
+    stream.is_answered &= other.is_answered;
     stream.tally.merge(&other.tally);
 }
 
@@ -444,6 +481,40 @@ mod tests {
         assert!(is_outlived(lived(3, 2, 20, 90)));
         let alone = [lived(1, 0, 0, 100), lived(2, 1, 10, 50)];
         assert!(!outlived(&alone, 10)(&alone[1]));
+    }
+
+    #[test]
+    fn a_process_and_the_one_that_it_asks_save_nothing_and_the_parts_of_a_pipeline_may() {
+        // Who started it, and its stdin and stdout.
+        let process = |id, started_by, [from, to]: [u64; 2], reads| {
+            let mut process = process(&[(0, from), (1, to)]);
+            (process.process, process.started_by) = (id, started_by);
+            process.io.read_calls = reads;
+            process
+        };
+        let conversing = |processes: &[Watched]| {
+            let mut conversing = Vec::from_iter(conversing(processes));
+            conversing.sort_unstable();
+            conversing
+        };
+        let asking = || {
+            let mut asking = process(1, 0, [5, 5], 1000);
+            let terminal = asking.targets.get_mut(&0).unwrap();
+            terminal.kind = Kind::Terminal;
+            asking
+        };
+        let answering = |reads| process(2, 1, [6, 7], reads);
+        assert_eq!(conversing(&[asking(), answering(1000)]), [1, 2]);
+        // It was started with all that it needs.
+        assert!(conversing(&[asking(), answering(9)]).is_empty());
+        // Another one reads what it writes.
+        let next = process(3, 1, [7, 8], 1000);
+        assert!(conversing(&[asking(), answering(1000), next]).contains(&3));
+        let next = process(3, 1, [7, 8], 1000);
+        assert!(!conversing(&[asking(), answering(1000), next]).contains(&2));
+        // A shell reads what the last part of a pipeline writes.
+        let shell = process(1, 0, [5, 5], 9);
+        assert!(conversing(&[shell, process(2, 1, [6, 7], 1000)]).is_empty());
     }
 
     #[test]

@@ -264,6 +264,8 @@ impl Verdict {
             String::new()
         } else if worst.overlapped_ns * 2 > worst.writing_ns() {
             ", but mostly while other threads of the program ran".to_owned()
+        } else if worst.is_answered {
+            ", but its processes answer each other: each write is waited for".to_owned()
         } else if worst.could_be_larger() {
             ", and larger writes would hardly save any of it".to_owned()
         } else if worst.is_unplaced() {
@@ -501,6 +503,7 @@ mod tests {
             reading_ns: 0.0,
             is_reopened: false,
             is_outlived: false,
+            is_answered: false,
         }
     }
 

@@ -84,6 +84,8 @@ pub(crate) struct Stream {
     pub(crate) is_reopened: bool,
     /// Another process ran beside it and long after it: what it saves may shorten nothing.
     pub(crate) is_outlived: bool,
+    /// Each of them is a question to another process of the program, or an answer.
+    pub(crate) is_answered: bool,
 }
 
 impl Stream {
@@ -134,6 +136,7 @@ impl Stream {
     /// or in small writes that are not known to be blocks.
     pub(crate) fn could_be_larger(&self) -> bool {
         match self.buffering {
+            _ if self.is_answered => false,
             Buffering::Unknown | Buffering::TooFew => {
                 let is_small = self.calls > 0 && self.mean_size() < LEAST_MEAN_OF_BLOCKS;
                 is_small && self.descriptors != Descriptors::Any
@@ -146,7 +149,8 @@ impl Stream {
 
     /// Whether it could be, or is written in blocks as small as that, of which larger ones may save something.
     pub(crate) fn may_be_larger(&self) -> bool {
-        self.could_be_larger() || (!self.is_unplaced() && self.mean_size() <= LEAST_BUFFER)
+        let is_small = !self.is_unplaced() && self.mean_size() <= LEAST_BUFFER;
+        self.could_be_larger() || (is_small && !self.is_answered)
     }
 
     /// Whether it may be made of many messages: the runtime of Node.js joins those that a full pipe does not take.
