@@ -129,6 +129,10 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let cost = Cost::of(stream.target.kind);
     let others = cost.others(stream, [work, slight, reads]);
     let in_kernel_ns = in_kernel_ns.times(in_writes(others.iter().sum()));
+    // What threads save at the same time counts once on the clock.
+    let lived_ns = (process.last_ns - process.first_ns).max(1) as f64;
+    let at_once = (total.low / lived_ns).max(1.0);
+    let in_kernel_ns = in_kernel_ns.times([1.0 / at_once, 1.0, 1.0]);
     stream.in_kernel_ns = in_kernel_ns.within(0.0, cost.most_ns(stream.calls, stream.bytes));
     stream.own_ns = of_total(part).within(0.0, total.high - stream.in_kernel_ns.low);
     let reads_bytes = f64::from(process.language.reads_bytes());
@@ -242,6 +246,7 @@ mod tests {
             is_reopened: false,
             is_outlived: false,
             is_answered: false,
+            is_mixed: false,
         }
     }
 

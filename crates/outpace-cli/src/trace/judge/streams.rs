@@ -120,8 +120,10 @@ impl Places {
         run: &Recording,
     ) -> bool {
         if stream.slept_in.kind == Kind::File && threads > 1 {
-            // They wait for each other: the kernel lets one in.
+            // They wait for each other: the kernel lets one in, whose time is in its write already.
             stream.slept_in = Target::default();
+            stream.waiting_ns = stream.waiting_ns.saturating_sub(stream.overlapped_ns);
+            stream.overlapped_ns = 0;
         }
         let place = &stream.slept_in;
         let known = self.0.entry(place.identity);
@@ -161,6 +163,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.is_reopened |= other.is_reopened;
     stream.is_outlived &= other.is_outlived;
     stream.is_answered &= other.is_answered;
+    stream.is_mixed |= other.is_mixed;
     stream.tally.merge(&other.tally);
 }
 
@@ -197,7 +200,10 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     };
     let mut others = Vec::new();
     for (&descriptor, seen) in &process.seen {
-        if main == Some(descriptor) || (descriptors == Descriptors::Both && descriptor == 2) {
+        let is_err = descriptors == Descriptors::Both && descriptor == 2;
+        if main == Some(descriptor) || is_err {
+            // Few may be warnings.
+            stream.is_mixed = is_err && seen.peeked * 10 >= stream.tally.sizes.count();
             // Its samples stand for the counted calls.
             stream.tally.merge(&seen.tally);
             stream.syncing_ns += part(seen.syncing_ns);
@@ -337,7 +343,17 @@ const WAIT_NS: u64 = 10_000;
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let (mut elsewhere, mut places) = (Elsewhere::default(), Places::default());
-    let writers = |entry: &LedgerEntry| (entry.stream.target.identity, entry.threads.len());
+    let writers = |entry: &LedgerEntry| {
+        let Stream {
+            program,
+            descriptors,
+            target,
+            calls,
+            ..
+        } = &entry.stream;
+        let of = (Rc::clone(program), target.identity);
+        (of, entry.threads.len(), *descriptors, *calls)
+    };
     let writers: Vec<_> = entries.iter().map(writers).collect();
     for entry in entries {
         let (mut stream, is_read_within) = (entry.stream, entry.is_read_within);
@@ -355,8 +371,10 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         let long_ns = durations_ns.excess(WAIT_NS, typical_ns as u64);
         let measured_ns = (durations_ns.sum() - long_ns) as f64;
         let added_ns = (calls * run.call_ns).min(measured_ns);
-        let of_it = writers.iter().filter(|of| of.0 == stream.target.identity);
-        let threads = of_it.map(|of| of.1).sum();
+        let of_it = writers.iter().filter(|of| of.0.1 == stream.target.identity);
+        let threads = of_it.clone().map(|of| of.1).sum();
+        let mut of_it = of_it.filter(|of| of.0.0 == stream.program);
+        let is_mixed = of_it.any(|of| of.2 != stream.descriptors && of.3 * 10 >= stream.calls);
         let is_no_wait = places.are_no_wait(&mut stream, threads, is_read_within, run);
         let is_of_root = entry.threads.iter().eq([&run.root]);
         // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
@@ -369,6 +387,7 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         // The first thread of a process has its number.
         let are_first = entry.threads.is_subset(&processes);
         streams.push(Stream {
+            is_mixed,
             overlapped_ns: waiting_ns * u64::from(!are_first),
             buffering: in_language(stream.tally.buffering(), stream.language),
             processes: processes.len(),
@@ -441,6 +460,17 @@ mod tests {
         let streams = sampled(&[process], &Recording::default());
         assert_eq!(streams[0].descriptors, Descriptors::Either);
         assert_eq!(streams[0].target.path, "pipe:[5] or pipe:[6]");
+    }
+
+    #[test]
+    fn lines_of_both_streams_in_one_place_are_mixed() {
+        for (errors, is_mixed) in [(6, true), (1, false)] {
+            let mut process = process(&[(1, 5), (2, 5)]);
+            process.seen.insert(1, seen(0, 18));
+            process.seen.insert(2, seen(0, errors));
+            let stream = sampled(&[process], &Recording::default()).remove(0);
+            assert_eq!(stream.is_mixed, is_mixed, "{stream:?}");
+        }
     }
 
     #[test]

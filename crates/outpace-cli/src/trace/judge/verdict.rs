@@ -386,6 +386,7 @@ impl Verdict {
                 // The known remedies are for streams, and for writes alone.
                 Descriptors::Any | Descriptors::One(..=0 | 3..) => None,
                 _ if kind == Kind::Unknown || worst.is_synced() || worst.is_reopened => None,
+                _ if worst.is_mixed => None,
                 Descriptors::One(2) => err,
                 Descriptors::Either => out.zip(err).map(|(out, err)| out + "; and " + &err),
                 _ => out,
@@ -400,6 +401,9 @@ impl Verdict {
             let more = match worst.descriptors {
                 _ if worst.is_synced() => ", and fsync once for many (with O_SYNC each write does)",
                 _ if worst.is_reopened => ", and open its file once for many",
+                _ if worst.is_mixed => {
+                    ", of stdout and stderr together: with a buffer each, the order of their lines changes"
+                }
                 Descriptors::One(3..) => {
                     ": a larger buffer for that file, and no line buffering, autoflush or flush a line"
                 }
@@ -504,6 +508,7 @@ mod tests {
             is_reopened: false,
             is_outlived: false,
             is_answered: false,
+            is_mixed: false,
         }
     }
 
@@ -574,6 +579,19 @@ mod tests {
             let verdict = verdict(SAMPLED, 100 * MS, vec![errors]);
             assert!(verdict.remedies[0].starts_with(remedy), "{verdict:?}");
         }
+    }
+
+    #[test]
+    fn what_helps_stdout_is_not_named_where_its_lines_and_those_of_stderr_have_one_place() {
+        let both = Stream {
+            language: Language::PYTHON,
+            descriptors: Descriptors::Both,
+            is_mixed: true,
+            ..stream(100_000, 80 * MS, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![both]);
+        let together = "Python: let it write larger blocks, of stdout and stderr together";
+        assert!(verdict.remedies[0].starts_with(together), "{verdict:?}");
     }
 
     #[test]

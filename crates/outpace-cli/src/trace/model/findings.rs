@@ -84,6 +84,8 @@ pub(crate) struct Stream {
     pub(crate) is_reopened: bool,
     /// Another process ran beside it and long after it: what it saves may shorten nothing.
     pub(crate) is_outlived: bool,
+    /// They go to stdout and to stderr, which lead to one place.
+    pub(crate) is_mixed: bool,
     /// Each of them is a question to another process of the program, or an answer.
     pub(crate) is_answered: bool,
 }
