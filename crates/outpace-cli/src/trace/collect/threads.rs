@@ -22,7 +22,7 @@ const FINE_NS: u64 = 250_000;
 const FINE_FOR_NS: u64 = 40_000_000;
 const SAMPLED_FOR_NS: u64 = 400_000_000;
 /// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine: where turns are short, samples end before that.
-const MOST_TURNS: u64 = 10_000;
+const MOST_TURNS: u64 = 4_000;
 /// Has room for the samples between two searches, and more.
 const RING: usize = 16 << 10;
 
