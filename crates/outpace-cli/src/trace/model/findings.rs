@@ -145,7 +145,8 @@ impl Stream {
             }
             Buffering::Large => self.mean_size() < LEAST_BUFFER,
             Buffering::Block { capacity } => capacity < LEAST_BUFFER,
-            other => other.is_fine_grained(),
+            Buffering::Unbuffered | Buffering::Line | Buffering::Small => true,
+            Buffering::Nothing => false,
         }
     }
 

@@ -58,16 +58,12 @@ impl CallTally {
         self.line_ends += u64::from(ends_line == Some(true));
     }
 
+    /// Adds the [samples](Self::sample) of another.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.errors += other.errors;
-        self.partial += other.partial;
         self.tails_seen += other.tails_seen;
         self.line_ends += other.line_ends;
         self.sizes.merge(&other.sizes);
-        self.durations_ns.merge(&other.durations_ns);
-        for (name, count) in &other.by_name {
-            *self.by_name.entry(name).or_default() += count;
-        }
         for (size, count) in &other.exact_sizes {
             *self.exact_sizes.entry(*size).or_default() += count;
         }
@@ -204,11 +200,6 @@ impl Buffering {
             Self::Block { capacity } => format!("{phrase} {capacity} bytes"),
             _ => phrase.to_owned(),
         }
-    }
-
-    /// Whether a larger buffer would save calls.
-    pub(crate) fn is_fine_grained(self) -> bool {
-        matches!(self, Self::Unbuffered | Self::Line | Self::Small)
     }
 }
 
