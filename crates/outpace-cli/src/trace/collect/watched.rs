@@ -365,12 +365,8 @@ impl Watched {
     pub(crate) fn has_one_place(&self) -> bool {
         let mut places = self.targets.range(1..=2).map(|(_, target)| target.identity);
         let first = places.next();
-        let is_filled = |of| {
-            !self
-                .seen
-                .iter()
-                .any(|(&other, seen)| other != of && seen.peeked > 0)
-        };
+        let mut peeked = self.seen.iter().filter(|(_, seen)| seen.peeked > 0);
+        let is_filled = |of| peeked.all(|(&descriptor, _)| descriptor == of);
         let writes_beside = self.writes_elsewhere || self.writes_to_itself || self.is_redirected;
         !writes_beside
             && (self.filled().is_some_and(is_filled) || places.all(|place| Some(place) == first))
@@ -567,23 +563,23 @@ impl Watched {
         // Until it is known that no writes went by unheard.
         self.is_half_heard |= !self.is_listened_to;
         self.is_listened_to = true;
-        let before = self.threads.get_mut(thread).map(Thread::reading);
         if self.writes_at.is_none() {
             self.writes_at = memory::function_write(self.process).map(CallSite::Function);
         }
+        let at = |place| Breakpoints::at(place, (self.process, thread)).ok();
+        let mut breakpoints = self.writes_at.and_then(at);
+        let before = self.reading(thread);
+        // Those that the first count may have are not counted, and the last count comes after all: a gap makes the heard ones fewer, never
+        // more.
+        let first = breakpoints.as_mut().and_then(|first| first.begun().ok());
+        let mut all = first.unwrap_or_default();
         let (began_ns, spent_ns) = (clock::now_ns(), clock::thread_ns());
-        let (mut breakpoints, mut all, mut heard, mut heard_ns) = (None, Vec::new(), 0, began_ns);
-        let mut finished_before = 0;
+        let (mut heard, mut heard_ns) = (0, began_ns);
         while heard < ENOUGH_HEARD
             && clock::now_ns() - began_ns < LONGEST_LISTEN_NS / part
             && clock::thread_ns() - spent_ns < LISTEN_NS / part
         {
-            let is_first = breakpoints.is_none();
-            if let (None, Some(place)) = (&breakpoints, self.writes_at) {
-                breakpoints = Some(Breakpoints::at(place, (self.process, thread)));
-                finished_before = self.finished_writes(thread);
-            }
-            if let Some(Ok(breakpoints)) = &mut breakpoints {
+            if let Some(breakpoints) = &mut breakpoints {
                 let Ok(writes) = breakpoints.begun() else {
                     break;
                 };
@@ -593,9 +589,7 @@ impl Watched {
                     // The process may lack a processor because this thread has it.
                     std::thread::yield_now();
                 }
-                // Those that the first count may have are not counted, and the last count comes after all: a gap makes the heard ones
-                // fewer, never more.
-                heard += writes.len() * usize::from(!is_first);
+                heard += writes.len();
                 all.extend(writes);
                 continue;
             }
@@ -609,25 +603,24 @@ impl Watched {
                 seen.looks += u64::from(is_new && !write.kind.is_sync());
             }
         }
-        if let Some(Ok(breakpoints)) = &mut breakpoints
+        if let Some(breakpoints) = &mut breakpoints
             && let Ok(writes) = breakpoints.begun()
             && breakpoints.shows_all()
             && heard as u64 >= FEWEST
         {
             let heard = (heard + writes.len()) as u64;
-            let finished = self.finished_writes(thread).saturating_sub(finished_before);
+            let finished = self.reading(thread).io.since(before.io).write_calls;
             self.is_half_heard = finished > heard + heard / 4 + UNHEARD;
         }
-        let is_slowed = breakpoints.is_some_and(|breakpoints| breakpoints.is_ok());
         self.take(all);
-        let thread = self.threads.get_mut(thread).filter(|_| is_slowed);
-        let slowed = thread.zip(before);
-        self.peeking_ns += slowed.map_or(0, |(thread, before)| thread.slow_since(before));
+        let thread = self.threads.get_mut(thread);
+        let slowed = thread.filter(|_| breakpoints.is_some());
+        self.peeking_ns += slowed.map_or(0, |thread| thread.slow_since(before));
     }
 
-    fn finished_writes(&mut self, thread: i32) -> u64 {
+    fn reading(&mut self, thread: i32) -> Reading {
         let thread = self.threads.get_mut(thread);
-        thread.map_or(0, |thread| thread.finished_writes())
+        thread.map_or_else(Reading::default, Thread::reading)
     }
 
     /// Takes successive writes of a thread into account.
