@@ -32,7 +32,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
             }
         }
     }
-    let mut places = Places::default();
+    let mut places = Places(run, HashMap::new());
     for stream in &mut streams {
         let opens_it = |process: &Watched, descriptors: RangeInclusive<i32>| {
             let mut targets = process.targets.range(descriptors);
@@ -43,8 +43,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         let is_read_within = processes.iter().any(|process| opens_it(process, 0..=0));
         let writers = processes.iter().filter(writes_it);
         let threads = writers.map(|process| process.threads.that_write().count().max(1));
-        let threads = threads.sum();
-        if places.are_no_wait(stream, threads, is_read_within, run) {
+        if places.are_no_wait(stream, threads.sum(), is_read_within) {
             stream.awaited_ns = stream.waiting_ns * u64::from(is_read_within);
             (stream.waiting_ns, stream.overlapped_ns, stream.syncing_ns) = (0, 0, 0);
         }
@@ -105,20 +104,13 @@ fn outlived(processes: &[Watched], long_ns: u64) -> impl Fn(&Watched) -> bool {
 }
 
 /// The places that were written to, with the readers of each, which are looked for once.
-#[derive(Default)]
-struct Places(HashMap<(u64, u64), Option<Readers>>);
+struct Places<'a>(&'a Recording, HashMap<(u64, u64), Option<Readers>>);
 
-impl Places {
+impl Places<'_> {
     /// Finds the readers of a stream that so many threads write, and says whether sleeps in its writes have other causes than its
     /// destination: memory takes each write at once, and the time of a reader that is traced, too, is not a matter of output. A
     /// reader that ended with the program was part of it, even if its input was not seen.
-    fn are_no_wait(
-        &mut self,
-        stream: &mut Stream,
-        threads: usize,
-        is_read_within: bool,
-        run: &Recording,
-    ) -> bool {
+    fn are_no_wait(&mut self, stream: &mut Stream, threads: usize, is_read_within: bool) -> bool {
         if stream.slept_in.kind == Kind::File && threads > 1 {
             // They wait for each other: the kernel lets one in, whose time is in its write already.
             stream.slept_in = Target::default();
@@ -126,10 +118,10 @@ impl Places {
             stream.overlapped_ns = 0;
         }
         let place = &stream.slept_in;
-        let known = self.0.entry(place.identity);
+        let known = self.1.entry(place.identity);
         let readers = known.or_insert_with(|| place.readers());
         stream.readers = readers.clone().unwrap_or_default();
-        let ended_with_it = || run.ending.is_some() && readers.is_none() && !place.is_ours();
+        let ended_with_it = || self.0.ending.is_some() && readers.is_none() && !place.is_ours();
         match place.kind {
             Kind::Pipe => is_read_within || ended_with_it(),
             _ => place.is_memory(),
@@ -283,12 +275,8 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     if process.writes_elsewhere || process.writes_to_itself || process.is_redirected {
         return (Descriptors::Any, most.or(Some(1)));
     }
-    let open = (1..=2).find(|&stream| target(stream).is_some());
-    let only = if both.is_some() {
-        process.filled()
-    } else {
-        open
-    };
+    let open = || (1..=2).find(|&stream| target(stream).is_some());
+    let only = both.map_or_else(open, |_| process.filled());
     match only {
         _ if same => (Descriptors::Both, Some(1)),
         Some(stream) => (Descriptors::One(stream), only),
@@ -342,17 +330,10 @@ const WAIT_NS: u64 = 10_000;
 /// The streams of the exact modes, and the writes to other files.
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
-    let (mut elsewhere, mut places) = (Elsewhere::default(), Places::default());
-    let writers = |entry: &LedgerEntry| {
-        let Stream {
-            program,
-            descriptors,
-            target,
-            calls,
-            ..
-        } = &entry.stream;
-        let of = (Rc::clone(program), target.identity);
-        (of, entry.threads.len(), *descriptors, *calls)
+    let (mut elsewhere, mut places) = (Elsewhere::default(), Places(run, HashMap::new()));
+    let writers = |LedgerEntry { stream, threads, .. }: &LedgerEntry| {
+        let of = (Rc::clone(&stream.program), stream.target.identity);
+        (of, threads.len(), stream.descriptors, stream.calls)
     };
     let writers: Vec<_> = entries.iter().map(writers).collect();
     for entry in entries {
@@ -375,7 +356,8 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         let threads = of_it.clone().map(|of| of.1).sum();
         let mut of_it = of_it.filter(|of| of.0.0 == stream.program);
         let is_mixed = of_it.any(|of| of.2 != stream.descriptors && of.3 * 10 >= stream.calls);
-        let is_no_wait = places.are_no_wait(&mut stream, threads, is_read_within, run);
+        stream.is_mixed = is_mixed;
+        let is_no_wait = places.are_no_wait(&mut stream, threads, is_read_within);
         let is_of_root = entry.threads.iter().eq([&run.root]);
         // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
         let is_unseen = stream.target.kind == Kind::Unknown && !is_of_root;
@@ -386,20 +368,17 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
         // The first thread of a process has its number.
         let are_first = entry.threads.is_subset(&processes);
-        streams.push(Stream {
-            is_mixed,
-            overlapped_ns: waiting_ns * u64::from(!are_first),
-            buffering: in_language(stream.tally.buffering(), stream.language),
-            processes: processes.len(),
-            own_ns: Interval::between(0.0, run.user_ns as f64),
-            in_kernel_ns: Interval::between(measured_ns - added_ns, measured_ns)
-                .within(0.0, most_ns),
-            waiting_ns,
-            awaited_ns: long_ns * u64::from(is_read_within),
-            // Both are of one sleep.
-            syncing_ns: asleep_ns.min(slept_ns + stream.syncing_ns) - waiting_ns,
-            ..stream
-        });
+        stream.overlapped_ns = waiting_ns * u64::from(!are_first);
+        stream.buffering = in_language(stream.tally.buffering(), stream.language);
+        stream.processes = processes.len();
+        stream.own_ns = Interval::between(0.0, run.user_ns as f64);
+        let in_kernel_ns = Interval::between(measured_ns - added_ns, measured_ns);
+        stream.in_kernel_ns = in_kernel_ns.within(0.0, most_ns);
+        stream.waiting_ns = waiting_ns;
+        stream.awaited_ns = long_ns * u64::from(is_read_within);
+        // Both are of one sleep.
+        stream.syncing_ns = asleep_ns.min(slept_ns + stream.syncing_ns) - waiting_ns;
+        streams.push(stream);
     }
     (streams, elsewhere)
 }
