@@ -103,7 +103,7 @@ impl Action for Trace {
             let note = "the profile shows only writes that were seen to wait; --exact shows all";
             findings.run.notes.push(note.to_owned());
         }
-        let shown = Self::show(&findings, json, profile);
+        let shown = Self::show(&findings, [json, profile]);
         let ending = findings.run.ending.unwrap_or(Ending::Exited(0));
         // A command that fails itself says more by its status.
         if ending != Ending::Exited(0) {
@@ -117,11 +117,7 @@ impl Action for Trace {
 
 impl Trace {
     /// Writes what was found to the files that are wanted, and to stderr.
-    fn show(
-        findings: &Findings,
-        json: Option<Reserved>,
-        profile: Option<Reserved>,
-    ) -> Result<(), Failure> {
+    fn show(findings: &Findings, [json, profile]: [Option<Reserved>; 2]) -> Result<(), Failure> {
         let verdict = Verdict::on(findings);
         let json = json.map_or(Ok(()), |file| {
             file.fill_json(&json::value(findings, &verdict))

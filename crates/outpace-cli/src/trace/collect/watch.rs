@@ -291,15 +291,13 @@ impl Watcher {
         for process in ended {
             let before = clock::children();
             let ending = Ending::of(process)?;
-            if let Some(watched) = self.alive.get_mut(&process)
-                && !watched.has_reaped()
-            {
-                // It has no children: its addition to our children's time is its own.
-                watched.reaped = Some(clock::children().since(before));
+            if let Some(mut watched) = self.alive.remove(&process) {
+                // Without children, its addition to our children's time is its own.
+                let own = || clock::children().since(before);
+                watched.reaped = (!watched.has_reaped()).then(own);
+                self.ended.push(watched.end());
             }
             root = ending.filter(|_| process == self.root).or(root);
-            self.ended
-                .extend(self.alive.remove(&process).map(Watched::end));
         }
         Ok(root)
     }
