@@ -341,12 +341,10 @@ impl Verdict {
             format!("The limit {is} the {reader}: it takes output more slowly than the program writes.")
         } else {
             let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
-            let more = if worst.is_synced() {
-                ", and calls that wait until the device has them"
-            } else if worst.is_reopened {
-                ", each to a file that is opened for it"
-            } else {
-                ""
+            let more = match (worst.is_synced(), worst.is_reopened) {
+                (true, _) => ", and calls that wait until the device has them",
+                (false, true) => ", each to a file that is opened for it",
+                (false, false) => "",
             };
             format!("The limit {is} the number of system calls: {calls} writes of {size} bytes on average{more}.")
         });
