@@ -58,11 +58,9 @@ const VECTOR: i16 = -64;
 type Step = (u8, u8, u8, i16, i32);
 
 fn encoded((code, to, from, offset, number): Step) -> u64 {
-    u64::from(code)
-        | u64::from(to) << 8
-        | u64::from(from) << 12
-        | u64::from(offset as u16) << 16
-        | u64::from(number as u32) << 32
+    let [c, d] = offset.to_le_bytes();
+    let [e, f, g, h] = number.to_le_bytes();
+    u64::from_le_bytes([code, from << 4 | to, c, d, e, f, g, h])
 }
 
 /// The offset of a jump to the last two steps, by which the record goes on to its recipients.
