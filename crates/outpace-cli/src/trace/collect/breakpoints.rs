@@ -6,8 +6,7 @@
 //! newest record, before and after the reading, is that of the call's beginning: before it can change the bytes, the thread
 //! passes the second breakpoint.
 
-use crate::trace::kernel::calls::Call;
-use crate::trace::kernel::{memory, sys};
+use crate::trace::kernel::{Call, memory, sys};
 use perf_event::events::Breakpoint;
 use perf_event::{Builder, Counter, SampleFlag, Sampler};
 use std::io;

@@ -12,9 +12,8 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::doing::Doing;
 use crate::platform::ending;
 use crate::platform::procfs;
-use crate::trace::kernel::calls::{self, Call};
-use crate::trace::kernel::{memory, sys};
-use crate::trace::model::target::{Kind, Target};
+use crate::trace::kernel::{Call, calls, memory, sys};
+use crate::trace::model::{Kind, Target};
 use std::io;
 
 /// Writes that show how a stream is buffered, and which stream it is.

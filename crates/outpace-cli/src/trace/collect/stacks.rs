@@ -4,7 +4,7 @@
 //! child of this process, so that its work is not counted as the program's.
 
 use crate::platform::{scratch, signals};
-use crate::trace::model::timeline::{FREQUENCY, Frame, Sample};
+use crate::trace::model::{FREQUENCY, Frame, Sample};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;

@@ -10,13 +10,10 @@ use super::threads::{Reading, Thread, Threads};
 use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
-use crate::trace::kernel::calls::Call;
-use crate::trace::kernel::memory;
-use crate::trace::model::findings::Unseen;
-use crate::trace::model::language::Language;
-use crate::trace::model::tally::{Buffering, CallTally, FEWEST};
-use crate::trace::model::target::{Kind, Target};
-use crate::trace::model::timeline::{CallSpan, Timeline};
+use crate::trace::kernel::{Call, memory};
+use crate::trace::model::{
+    Buffering, CallSpan, CallTally, FEWEST, Kind, Language, Target, Timeline, Unseen,
+};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;

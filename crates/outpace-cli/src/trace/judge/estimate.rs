@@ -7,11 +7,7 @@
 
 use crate::platform::procfs;
 use crate::trace::collect::watched::Watched;
-use crate::trace::model::findings::{Descriptors, Stream};
-use crate::trace::model::interval::Interval;
-use crate::trace::model::language::Language;
-use crate::trace::model::tally::Buffering;
-use crate::trace::model::target::Kind;
+use crate::trace::model::{Buffering, Descriptors, Interval, Kind, Language, Stream};
 
 /// The cost of a write to a destination of a kind, on any machine.
 #[derive(Clone, Copy, Debug)]
@@ -206,9 +202,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::model::language::Language;
-    use crate::trace::model::tally::CallTally;
-    use crate::trace::model::target::Target;
+    use crate::trace::model::{CallTally, Language, Target};
 
     const CALLS: f64 = 100_000.0;
 

@@ -1,7 +1,6 @@
 //! Which calls of the program lead to its writes, from samples of what was running.
 
-use crate::trace::model::findings::Stack;
-use crate::trace::model::timeline::Sample;
+use crate::trace::model::{Sample, Stack};
 use std::collections::HashMap;
 
 /// Stacks that are shown.
@@ -51,7 +50,7 @@ fn is_at_write(sample: &Sample) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::model::timeline::Frame;
+    use crate::trace::model::Frame;
 
     fn sample(own: &[&str], kernel: &[&str]) -> Sample {
         let frame = |name: &&str, in_kernel| Frame {

@@ -3,11 +3,10 @@
 use super::estimate::{self, Cost};
 use crate::trace::collect::exact::LedgerEntry;
 use crate::trace::collect::watched::{SampledWrites, Watched, unseen};
-use crate::trace::model::findings::{Descriptors, Elsewhere, Recording, Stream};
-use crate::trace::model::interval::Interval;
-use crate::trace::model::language::Language;
-use crate::trace::model::tally::{Buffering, FEWEST};
-use crate::trace::model::target::{Kind, Readers, Target};
+use crate::trace::model::{
+    Buffering, Descriptors, Elsewhere, FEWEST, Interval, Kind, Language, Readers, Recording,
+    Stream, Target,
+};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -388,7 +387,7 @@ mod tests {
     use super::*;
     use crate::trace::collect::exact::Ledger;
     use crate::trace::kernel::calls::{Call, WriteCall};
-    use crate::trace::model::findings::Mode;
+    use crate::trace::model::Mode;
 
     fn target(inode: u64) -> Target {
         Target {

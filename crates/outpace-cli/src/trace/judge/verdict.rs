@@ -1,10 +1,9 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
 use super::estimate;
-use crate::trace::model::findings::{Descriptors, Findings, Mode, Stream, Unseen};
-use crate::trace::model::interval::Interval;
-use crate::trace::model::language::Language;
-use crate::trace::model::target::{Kind, Target};
+use crate::trace::model::{
+    Descriptors, Findings, Interval, Kind, Language, Mode, Stream, Target, Unseen,
+};
 use crate::user::inert;
 use crate::user::quantity::{counted, duration, grouped};
 use serde::Serialize;
@@ -469,8 +468,7 @@ fn range(saved_ns: Interval) -> String {
 mod tests {
     use super::*;
     use crate::platform::ending::Ending;
-    use crate::trace::model::findings::{Elsewhere, Recording};
-    use crate::trace::model::tally::{Buffering, CallTally};
+    use crate::trace::model::{Buffering, CallTally, Elsewhere, Recording};
 
     const MS: u64 = 1_000_000;
 

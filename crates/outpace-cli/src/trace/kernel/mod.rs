@@ -3,3 +3,5 @@
 pub(crate) mod calls;
 pub(crate) mod memory;
 pub(crate) mod sys;
+
+pub(crate) use calls::Call;

@@ -6,3 +6,12 @@ pub(crate) mod language;
 pub(crate) mod tally;
 pub(crate) mod target;
 pub(crate) mod timeline;
+
+pub(crate) use findings::{
+    Descriptors, Elsewhere, Findings, Mode, Recording, Stack, Stream, Unseen,
+};
+pub(crate) use interval::Interval;
+pub(crate) use language::Language;
+pub(crate) use tally::{Buffering, CallTally, FEWEST, Log2Histogram};
+pub(crate) use target::{Kind, Readers, Target};
+pub(crate) use timeline::{CallSpan, FREQUENCY, Frame, MOST_SPANS, Sample, Timeline};

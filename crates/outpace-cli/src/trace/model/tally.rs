@@ -1,7 +1,7 @@
 //! Counting write calls: sizes, durations, newlines; and what they say about a stream's buffering.
 
 use crate::platform::histogram;
-use crate::trace::kernel::calls::Call;
+use crate::trace::kernel::Call;
 use std::collections::{BTreeMap, HashMap};
 
 /// By power of two.

@@ -1,6 +1,6 @@
 //! When each thread was in which write, and what was running: the material of a profile.
 
-use crate::trace::kernel::calls::Call;
+use crate::trace::kernel::Call;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 

@@ -4,9 +4,7 @@
 //! `line_ends` are of the calls that were seen.
 
 use crate::trace::judge::verdict::Verdict;
-use crate::trace::model::findings::{Descriptors, Findings, Stream};
-use crate::trace::model::interval::Interval;
-use crate::trace::model::tally::Buffering;
+use crate::trace::model::{Buffering, Descriptors, Findings, Interval, Stream};
 use serde_json::{Value, json};
 
 /// The findings as one object.

@@ -4,8 +4,7 @@
 //! seen waiting in one), a counter of bytes for each stream, and a track of call stacks for each thread
 //! that was seen running, where there are some.
 
-use crate::trace::model::findings::{Descriptors, Findings};
-use crate::trace::model::timeline::{CallSpan, FREQUENCY, Sample};
+use crate::trace::model::{CallSpan, Descriptors, FREQUENCY, Findings, Sample};
 use fxprof_processed_profile::{
     CategoryColor, CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, MarkerFieldFlags,
     MarkerFieldFormat, MarkerLocations, MarkerTiming, ProcessHandle, Profile, ReferenceTimestamp,

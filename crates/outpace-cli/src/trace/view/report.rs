@@ -3,9 +3,7 @@
 use crate::platform::ending::Ending;
 use crate::platform::histogram::Bucket;
 use crate::trace::judge::verdict::{Limit, Verdict};
-use crate::trace::model::findings::{Findings, Mode, Recording, Stream};
-use crate::trace::model::tally::Log2Histogram;
-use crate::trace::model::target::Kind;
+use crate::trace::model::{Findings, Kind, Log2Histogram, Mode, Recording, Stream};
 use crate::user::inert::inert;
 use crate::user::quantity::{counted, duration, grouped};
 use crate::user::screen::{Screen, broken, columns_of};

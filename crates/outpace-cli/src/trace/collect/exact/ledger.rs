@@ -3,10 +3,7 @@
 use crate::platform::doing::Doing;
 use crate::platform::{clock, procfs};
 use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
-use crate::trace::model::findings::{Descriptors, Stream, Unseen};
-use crate::trace::model::language::Language;
-use crate::trace::model::target::{Kind, Target};
-use crate::trace::model::timeline::Timeline;
+use crate::trace::model::{Descriptors, Kind, Language, Stream, Target, Timeline, Unseen};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::rc::Rc;

@@ -5,7 +5,7 @@ use crate::platform::ending::{self, Ending};
 use crate::platform::procfs;
 use crate::platform::{clock, interrupts, signals, stops};
 use crate::trace::kernel::{memory, sys};
-use crate::trace::model::findings::{Mode, Recording, Unseen};
+use crate::trace::model::{Mode, Recording, Unseen};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;

@@ -7,10 +7,8 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, Processor, Stat};
 use crate::platform::{interrupts, stops};
-use crate::trace::kernel::calls::Call;
-use crate::trace::kernel::memory::words;
-use crate::trace::kernel::sys;
-use crate::trace::model::findings::{Mode, Recording};
+use crate::trace::kernel::{Call, memory, sys};
+use crate::trace::model::{Mode, Recording};
 use perf_event::events::{Event as Kind, Software, Tracepoint};
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler, data};
 use perf_event_open_sys::bindings::PERF_RECORD_MISC_COMM_EXEC as COMM_EXEC;
@@ -174,7 +172,7 @@ impl Record {
         let event = match record.parse_record().ok()? {
             data::Record::Sample(sample) => {
                 // The tracepoint, the number of the call, its arguments or its result.
-                let [point, number, ref rest @ ..] = words(sample.raw()?)[..] else {
+                let [point, number, ref rest @ ..] = memory::words(sample.raw()?)[..] else {
                     return None;
                 };
                 match point & 0xffff == enter.id() {
@@ -192,7 +190,7 @@ impl Record {
             _ => return None,
         };
         // The thread and the time: a sample begins with them, other records end with them.
-        let words = words(&record.to_contiguous());
+        let words = memory::words(&record.to_contiguous());
         let (thread, time_ns) = match (&event, &words[..]) {
             (Event::Enter(..) | Event::Exit(..), &[thread, time_ns, ..]) => (thread, time_ns),
             (_, &[.., thread, time_ns]) => (thread, time_ns),
