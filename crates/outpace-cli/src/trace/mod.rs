@@ -3,7 +3,7 @@
 //! Its folders are layers, from the kernel up: [`kernel`] asks, [`model`] names, [`collect`] records a run,
 //! [`judge`] finds the answer, [`view`] shows it. The default mode ([`collect::watched`]) reads the kernel's counters
 //! and samples the threads; `--exact` ([`collect::exact`]) sees every write call. Both end in
-//! [`model::findings::Findings`], on which [`judge::verdict::Verdict`] speaks.
+//! [`model::Findings`], on which [`judge::verdict::Verdict`] speaks.
 
 mod collect;
 mod judge;
@@ -24,8 +24,7 @@ use collect::{Seen, Subject};
 use fxprof_processed_profile::Profile;
 use judge::verdict::Verdict;
 use judge::{stacks, streams};
-use model::findings::{Elsewhere, Findings};
-use model::timeline::MOST_SPANS;
+use model::{Elsewhere, Findings, MOST_SPANS};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -106,10 +105,9 @@ impl Action for Trace {
         let shown = Self::show(&findings, [json, profile]);
         let ending = findings.run.ending.unwrap_or(Ending::Exited(0));
         // A command that fails itself says more by its status.
-        if ending != Ending::Exited(0) {
-            let _ = shown.map_err(|failure| failure.report());
-        } else {
-            shown?;
+        match shown {
+            Err(failure) if ending != Ending::Exited(0) => _ = failure.report(),
+            shown => shown?,
         }
         Ok(ending.repeat())
     }
@@ -203,8 +201,7 @@ pub(crate) fn profile_of(command: Command, most_spans: usize) -> io::Result<Prof
     findings.command.splice(..1, program);
     match findings.run.ending {
         Some(Ending::Exited(0)) => Ok(profile::build(&findings)),
-        ending => Err(io::Error::other(
-            ending.map_or("it could not be watched".to_owned(), Ending::describe),
-        )),
+        Some(ending) => Err(io::Error::other(ending.describe())),
+        None => Err(io::Error::other("it could not be watched")),
     }
 }
