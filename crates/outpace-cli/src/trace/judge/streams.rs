@@ -65,23 +65,20 @@ fn conversing(processes: &[Watched]) -> HashSet<i32> {
         is_way.then_some(target.identity)
     };
     let talking: Vec<&Watched> = processes.iter().filter(talks).collect();
-    let asks = |child: &&&Watched| {
+    let mut conversing = HashSet::new();
+    for child in &talking {
         let (from, to) = (within(child, 0), within(child, 1));
-        let mut others = processes
-            .iter()
-            .filter(|other| other.process != child.process);
-        from.is_some() && to.is_some() && !others.any(|other| within(other, 0) == to)
-    };
-    let pairs = talking.iter().filter(asks).filter_map(|child| {
-        let mut parents = talking.iter().filter(|parent| within(parent, 0).is_none());
-        // It may write as often elsewhere.
-        let is_it = |parent: &&&Watched| {
-            parent.process == child.started_by && writes(parent) <= 4 * writes(child)
-        };
-        let parent = parents.find(is_it)?;
-        Some([child.process, parent.process])
-    });
-    pairs.flatten().collect()
+        let reads_it = |other: &Watched| other.process != child.process && within(other, 0) == to;
+        let parents = talking.iter().filter(|one| one.process == child.started_by);
+        let mut parents = parents.filter(|parent| within(parent, 0).is_none());
+        if from.is_some() && to.is_some() && !processes.iter().any(reads_it)
+            // It may write as often elsewhere.
+            && let Some(parent) = parents.find(|parent| writes(parent) <= 4 * writes(child))
+        {
+            conversing.extend([child.process, parent.process]);
+        }
+    }
+    conversing
 }
 
 /// Tells of each process whether one that does not wait for it ran beside it, and for so long after it.
