@@ -327,7 +327,9 @@ const WAIT_NS: u64 = 10_000;
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let (mut elsewhere, mut places) = (Elsewhere::default(), Places(run, HashMap::new()));
-    let writers = |LedgerEntry { stream, threads, .. }: &LedgerEntry| {
+    let writers = |LedgerEntry {
+                       stream, threads, ..
+                   }: &LedgerEntry| {
         let of = (Rc::clone(&stream.program), stream.target.identity);
         (of, threads.len(), stream.descriptors, stream.calls)
     };
