@@ -691,11 +691,15 @@ mod tests {
     impl Watched {
         /// One that has written this much.
         pub(crate) fn for_test(calls: u64, bytes: u64) -> Self {
-            let mut watched = Self::default();
-            watched.program = "program".into();
-            watched.io.write_calls = calls;
-            watched.io.bytes_written = bytes;
-            watched
+            Self {
+                program: "program".into(),
+                io: IoCounters {
+                    write_calls: calls,
+                    bytes_written: bytes,
+                    ..IoCounters::default()
+                },
+                ..Self::default()
+            }
         }
     }
 
