@@ -1125,6 +1125,22 @@ fn the_processor_time_of_children_that_nobody_waits_for_is_in_the_share() {
 }
 
 #[test]
+fn children_that_were_there_before_the_program_are_not_its_own() {
+    for exact in ["", "--exact"] {
+        let file = scratch("before.json");
+        // The shell becomes `outpace`.
+        let script = "yes >/dev/null 2>&1 & exec \"$0\" trace $1 --json \"$2\" -- sh -c 'sleep 0.1; kill $1' sh $!";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, env!("CARGO_BIN_EXE_outpace"), exact]);
+        let output = shell.arg(&file).output().unwrap();
+        let found = json(&file);
+        assert!(found["streams"].as_array().unwrap().is_empty(), "{found:#}");
+        let report = text(&output.stderr);
+        assert!(!report.contains("left behind"), "{report}");
+    }
+}
+
+#[test]
 fn a_write_that_has_not_returned_counts_for_as_long_as_it_was_watched() {
     let mut writer = Command::new("sh")
         .args(["-c", "exec yes"])

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::OnceLock;
 
 /// The kernel's clock tick. At each one it updates the processor time of a running thread, and counts the tick as time in the
 /// program or in the kernel.
@@ -309,6 +310,16 @@ pub(crate) fn is_read_by_itself(process: i32, descriptor: i32, descriptors: &[i3
     let pipe = link(process, descriptor).filter(|path| path.starts_with("pipe:"));
     let mut others = descriptors.iter().filter(|&&other| other != descriptor);
     pipe.is_some() && others.any(|&other| link(process, other) == pipe)
+}
+
+/// Our own children, without those that we had when this was first asked: what has become us (exec in a shell) may have started some.
+pub(crate) fn own_children() -> Vec<i32> {
+    static BEFORE: OnceLock<Vec<i32>> = OnceLock::new();
+    let ours = std::process::id() as i32;
+    let mut own = children(ours, ours);
+    let before = BEFORE.get_or_init(|| own.clone());
+    own.retain(|child| !before.contains(child));
+    own
 }
 
 /// Every process of the machine.

@@ -61,6 +61,8 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
         // From now on the program's orphans become our children, and their counts belong to the trace.
         let _ = set_child_subreaper(Some(getpid()));
     };
+    // Others are not the program's.
+    let _ = procfs::own_children();
     process.into_iter().for_each(&mut ready);
     let before = processor_time(process, Processor::default());
     let mechanism = if exact { exactly } else { lightly };
@@ -68,9 +70,8 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
     // It may have been killed before it began. One that was running already is no child of ours.
     let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
     run.ending = ending.filter(|_| process.is_none());
-    let ours = getpid().as_raw_pid();
     // Those that nobody has waited for have become ours.
-    let left = (process.is_none()).then(|| procfs::children(ours, ours));
+    let left = (process.is_none()).then(procfs::own_children);
     let left = left.unwrap_or_default();
     let times = left.iter().filter_map(|&child| Stat::of(child));
     let used = processor_time(process, run.last).since(before);

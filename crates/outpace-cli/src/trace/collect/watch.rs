@@ -5,8 +5,8 @@ use super::threads::Reading;
 use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::{self, Ending};
-use crate::platform::procfs::{self, IoCounters, Processor};
-use crate::platform::{interrupts, signals, stops};
+use crate::platform::procfs::{self, IoCounters, Processor, Stat};
+use crate::platform::{interrupts, stops};
 use crate::trace::model::{Mode, Recording, Timeline};
 use crate::user::quantity::counted;
 use std::collections::{HashMap, HashSet};
@@ -188,8 +188,7 @@ impl Watcher {
         let mut roots = vec![self.root];
         if self.launched {
             // Orphans of the tree have become our own children.
-            let ours = std::process::id() as i32;
-            roots.extend(procfs::children(ours, ours));
+            roots.extend(procfs::own_children());
         }
         let tree = procfs::tree(roots);
         for (&process, threads) in &tree {
@@ -278,7 +277,8 @@ impl Watcher {
     /// Reads the final counters of children that have ended, then reaps them.
     fn reap(&mut self) -> io::Result<Option<Ending>> {
         let mut root = None;
-        let mut ended = signals::ended_children();
+        let mut ended = procfs::own_children();
+        ended.retain(|&child| Stat::of(child).is_some_and(Stat::is_over));
         // It is a child of the thread that started it, until that has ended, too; and there may be too few open files to see it.
         if !ended.contains(&self.root) && ending::has_ended(self.root) {
             ended.push(self.root);
@@ -305,7 +305,6 @@ impl Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::platform::procfs::Stat;
     use std::process::Command;
 
     #[test]
