@@ -4,7 +4,6 @@
 use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
-use crate::trace::kernel::sys;
 use perf_event::events::Software;
 use perf_event::{Builder, Sampler};
 use std::collections::BTreeMap;
@@ -16,11 +15,9 @@ const MOST_THREADS: usize = 64;
 
 /// Which part of its processor time a thread is in its program is sampled this often, where the kernel permits it (perf_event_open(2),
 /// without privileges where `perf_event_paranoid` is 2 or less). A sample takes 5 µs in a virtual machine.
-const SAMPLE_NS: u64 = 1_000_000;
-/// More often in the first time with writes: short programs have little of it. And not at all after so much of it: clock ticks tell enough.
-const FINE_NS: u64 = 250_000;
-const FINE_FOR_NS: u64 = 40_000_000;
-const SAMPLED_FOR_NS: u64 = 400_000_000;
+const SAMPLE_NS: u64 = 500_000;
+/// And not at all after so much time with writes: clock ticks tell enough.
+const SAMPLED_FOR_NS: u64 = 250_000_000;
 /// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine: where turns are short, samples end before that.
 const MOST_TURNS: u64 = 4_000;
 /// Has room for the samples between two searches, and more.
@@ -29,7 +26,6 @@ const RING: usize = 16 << 10;
 /// Samples of the processor time of a thread: a record of 8 bytes for each that finds it in its program, none for those in the kernel.
 struct Samples {
     ring: Sampler,
-    each_ns: u64,
     /// Those found in the program, times the time between two.
     in_program_ns: u64,
     /// The thread's time before these.
@@ -43,22 +39,14 @@ impl Samples {
         let ring = event.enabled(true).build()?.sampled(RING)?;
         Ok(Self {
             ring,
-            each_ns: SAMPLE_NS,
             in_program_ns: 0,
             before_ns,
         })
     }
 
-    fn each(&mut self, each_ns: u64) {
-        if each_ns != self.each_ns && sys::set_period(self.ring.as_counter(), each_ns).is_ok() {
-            self.take();
-            self.each_ns = each_ns;
-        }
-    }
-
     fn take(&mut self) {
         while self.ring.next_record().is_some() {
-            self.in_program_ns += self.each_ns;
+            self.in_program_ns += SAMPLE_NS;
         }
     }
 
@@ -246,16 +234,12 @@ impl Threads {
         }
     }
 
-    /// Samples as often as it is worth it after so much time with writes.
+    /// Samples as long as it is worth it after so much time with writes.
     pub(crate) fn sample_after(&mut self, written: Processor) {
         let written_ns = written.user_ns + written.system_ns;
         if written_ns >= SAMPLED_FOR_NS || written.turns >= MOST_TURNS {
-            return self.end_samples();
+            self.end_samples();
         }
-        let each_ns = [FINE_NS, SAMPLE_NS][usize::from(written_ns >= FINE_FOR_NS)];
-        let samples = self.threads.values_mut();
-        let samples = samples.filter_map(|thread| thread.samples.as_mut());
-        samples.for_each(|samples| samples.each(each_ns));
     }
 
     /// Samples no more: the kernel's clock ticks tell the rest.
@@ -314,10 +298,9 @@ impl Threads {
     pub(crate) fn between_samples_ns(&self, written_ns: u64) -> f64 {
         let sampled_ns = self.that_write().map(|thread| thread.sampled.total_ns);
         let sampled_ns: u64 = sampled_ns.sum();
-        let part = |ns: u64| (ns as f64 / written_ns as f64).min(1.0);
-        let (fine, sampled) = (part(FINE_FOR_NS.min(sampled_ns)), part(sampled_ns));
-        let each = [FINE_NS, SAMPLE_NS, procfs::TICK_NS].map(|ns| ns as f64);
-        fine * each[0] + (sampled - fine) * each[1] + (1.0 - sampled) * each[2]
+        let sampled = (sampled_ns as f64 / written_ns as f64).min(1.0);
+        let [sample, tick] = [SAMPLE_NS, procfs::TICK_NS].map(|ns| ns as f64);
+        sampled * sample + (1.0 - sampled) * tick
     }
 
     /// Whether the process has had one thread, as far as was seen.
@@ -362,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_of_short_turns_is_sampled_and_more_often_at_first() {
+    fn a_thread_of_short_turns_is_sampled_at_first() {
         use std::io::{Read, Write};
         let ours = std::process::id() as i32;
         let (mut here, mut there) = std::os::unix::net::UnixStream::pair().unwrap();
@@ -380,7 +363,7 @@ mod tests {
         threads.begin(ours, &[thread]);
         let mut own = Processor::default();
         threads.sample_after(own);
-        while own.user_ns + own.system_ns < FINE_FOR_NS {
+        while own.user_ns + own.system_ns < 40 * SAMPLE_NS {
             for _ in 0..1000 {
                 here.write_all(b"x").unwrap();
                 here.read_exact(&mut [0]).unwrap();
@@ -389,8 +372,7 @@ mod tests {
             threads.take(readings);
             own = threads.all().processor;
         }
-        if let Some(samples) = &threads.threads[&thread].samples {
-            assert_eq!(samples.each_ns, FINE_NS);
+        if threads.threads[&thread].samples.is_some() {
             assert!(
                 own.system_ns > own.user_ns,
                 "it does nothing but call: {own:?}"
@@ -398,13 +380,6 @@ mod tests {
         } else {
             eprintln!("skipped: perf_event_open(2) is not permitted");
         }
-        threads.sample_after(Processor::of(FINE_FOR_NS, 0));
-        let samples = &threads.threads[&thread].samples;
-        assert!(
-            samples
-                .as_ref()
-                .is_none_or(|samples| samples.each_ns == SAMPLE_NS)
-        );
         let many = Processor {
             turns: MOST_TURNS,
             ..Processor::default()

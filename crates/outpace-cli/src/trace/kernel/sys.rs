@@ -137,12 +137,6 @@ pub(in crate::trace) fn send_to(event: &Counter, ring: &Counter) -> io::Result<(
     check(unsafe { ioctls::SET_OUTPUT(event.as_raw_fd(), ring.as_raw_fd()) }.into()).map(drop)
 }
 
-/// Changes the time, or number, from one sample of an event to the next.
-pub(in crate::trace) fn set_period(event: &Counter, period: u64) -> io::Result<()> {
-    // SAFETY: the kernel reads the number at this address.
-    check(unsafe { ioctls::PERIOD(event.as_raw_fd(), (&raw const period) as u64) }.into()).map(drop)
-}
-
 /// Enables an event until it has left so many records.
 pub(in crate::trace) fn enable_for(event: &Counter, records: u16) -> io::Result<()> {
     // SAFETY: no memory is involved.
