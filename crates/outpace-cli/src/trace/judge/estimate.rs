@@ -150,8 +150,8 @@ const COLD: f64 = 0.4;
 const COLDEST: f64 = 4.0;
 
 /// Each small write to a terminal wakes a thread of the kernel, which passes it on and slows the program. Up to so many times as much
-/// is saved; and in Go, whose runtime gives the processor to another thread meanwhile, for which the program then waits.
-const WOKEN: [f64; 2] = [1.08, 1.45];
+/// is saved.
+const WOKEN: f64 = 1.08;
 
 /// Where joining lines costs more than calls do, it takes a part of the program's own time, too, however cheap the calls are.
 const JOINING: f64 = 0.3;
@@ -194,8 +194,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
         + Interval::between(0.0, of_calls * stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns]);
-    let woken = WOKEN[usize::from(stream.language == Language::GO)];
-    let more = [1.0, woken][usize::from(stream.target.kind == Kind::Terminal)];
+    let more = [1.0, WOKEN][usize::from(stream.target.kind == Kind::Terminal)];
     saved.times([f64::from(!stream.is_outlived), 1.0, more])
 }
 

@@ -37,7 +37,6 @@ impl Language {
     pub(crate) const INSTALLED_C: Self = Self("C, installed");
     pub(crate) const PYTHON: Self = Self("Python");
     pub(crate) const NODE: Self = Self("Node.js");
-    pub(crate) const GO: Self = Self("Go");
     pub(crate) const SHELL: Self = Self("shell");
     /// None of the others, or unknown.
     pub(crate) const UNRECOGNISED: Self = Self("unrecognised");
@@ -320,6 +319,7 @@ mod tests {
 
     impl Language {
         pub(crate) const RUST: Self = Self("Rust");
+        pub(crate) const GO: Self = Self("Go");
     }
 
     #[test]
