@@ -125,9 +125,10 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let cost = Cost::of(stream.target.kind);
     let others = cost.others(stream, [work, slight, reads]);
     let in_kernel_ns = in_kernel_ns.times(in_writes(others.iter().sum()));
-    // What threads save at the same time counts once on the clock.
+    // What threads save at the same time counts once on the clock. One that was found late has run for longer than it was seen.
     let lived_ns = (process.last_ns - process.first_ns).max(1) as f64;
-    let at_once = (total.low / lived_ns).max(1.0);
+    let writers = process.threads.that_write().count().max(1) as f64;
+    let at_once = (total.low / lived_ns).clamp(1.0, writers);
     let in_kernel_ns = in_kernel_ns.times([1.0 / at_once, 1.0, 1.0]);
     stream.in_kernel_ns = in_kernel_ns.within(0.0, cost.most_ns(stream.calls, stream.bytes));
     stream.own_ns = of_total(part).within(0.0, total.high - stream.in_kernel_ns.low);
