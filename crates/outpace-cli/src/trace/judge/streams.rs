@@ -67,13 +67,19 @@ fn conversing(processes: &[Watched]) -> HashSet<i32> {
     let talking: Vec<&Watched> = processes.iter().filter(talks).collect();
     let mut conversing = HashSet::new();
     for child in &talking {
-        let (from, to) = (within(child, 0), within(child, 1));
-        let reads_it = |other: &Watched| other.process != child.process && within(other, 0) == to;
-        let parents = talking.iter().filter(|one| one.process == child.started_by);
-        let mut parents = parents.filter(|parent| within(parent, 0).is_none());
-        if from.is_some() && to.is_some() && !processes.iter().any(reads_it)
-            // It may write as often elsewhere.
-            && let Some(parent) = parents.find(|parent| writes(parent) <= 4 * writes(child))
+        // It may write as often elsewhere.
+        let asks = |parent: &&&Watched| {
+            parent.process == child.started_by
+                && writes(parent) <= 4 * writes(child)
+                && within(parent, 0).is_none()
+        };
+        let is_next = |other: &Watched, to| {
+            let reads = other.targets.get(&0).map(|target| target.identity);
+            other.process != child.process && reads == Some(to)
+        };
+        if let Some(parent) = talking.iter().find(asks)
+            && let (Some(_), Some(to)) = (within(child, 0), within(child, 1))
+            && !processes.iter().any(|other| is_next(other, to))
         {
             conversing.extend([child.process, parent.process]);
         }
@@ -327,11 +333,10 @@ const WAIT_NS: u64 = 10_000;
 pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let (mut elsewhere, mut places) = (Elsewhere::default(), Places(run, HashMap::new()));
-    let writers = |LedgerEntry {
-                       stream, threads, ..
-                   }: &LedgerEntry| {
+    let writers = |entry: &LedgerEntry| {
+        let stream = &entry.stream;
         let of = (Rc::clone(&stream.program), stream.target.identity);
-        (of, threads.len(), stream.descriptors, stream.calls)
+        (of, entry.threads.len(), stream.descriptors, stream.calls)
     };
     let writers: Vec<_> = entries.iter().map(writers).collect();
     for entry in entries {
