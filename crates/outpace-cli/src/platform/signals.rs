@@ -1,7 +1,7 @@
 //! Signals as events: blocked in every thread and read from a descriptor (`signalfd(2)`).
 #![allow(unsafe_code)]
 
-use super::procfs::{self, Stat};
+use super::procfs::Stat;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -143,10 +143,8 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
-/// The children that have ended and have not been waited for.
-pub(crate) fn ended_children() -> Vec<i32> {
-    let own = std::process::id() as i32;
-    let mut children = procfs::children(own, own);
+/// Those of our children that have ended and have not been waited for.
+pub(crate) fn ended(mut children: Vec<i32>) -> Vec<i32> {
     children.retain(|&child| Stat::of(child).is_some_and(Stat::is_over));
     children
 }

@@ -271,7 +271,8 @@ impl Monitor {
 
     /// Reaps orphans of which this process has become the parent.
     pub(super) fn reap_others(&self) {
-        for child in signals::ended_children() {
+        let ours = std::process::id() as i32;
+        for child in signals::ended(procfs::children(ours, ours)) {
             if child != self.process {
                 let _ = Ending::of(child);
             }

@@ -5,8 +5,8 @@ use super::threads::Reading;
 use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::{self, Ending};
-use crate::platform::procfs::{self, IoCounters, Processor, Stat};
-use crate::platform::{interrupts, stops};
+use crate::platform::procfs::{self, IoCounters, Processor};
+use crate::platform::{interrupts, signals, stops};
 use crate::trace::model::{Mode, Recording, Timeline};
 use crate::user::quantity::counted;
 use std::collections::{HashMap, HashSet};
@@ -277,8 +277,7 @@ impl Watcher {
     /// Reads the final counters of children that have ended, then reaps them.
     fn reap(&mut self) -> io::Result<Option<Ending>> {
         let mut root = None;
-        let mut ended = procfs::own_children();
-        ended.retain(|&child| Stat::of(child).is_some_and(Stat::is_over));
+        let mut ended = signals::ended(procfs::own_children());
         // It is a child of the thread that started it, until that has ended, too; and there may be too few open files to see it.
         if !ended.contains(&self.root) && ending::has_ended(self.root) {
             ended.push(self.root);
@@ -305,6 +304,7 @@ impl Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::procfs::Stat;
     use std::process::Command;
 
     #[test]
