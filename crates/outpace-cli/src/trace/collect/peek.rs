@@ -99,8 +99,9 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
                     if opens {
                         opened = place(result as i32);
                     } else if let Some(call) = entered.take() {
-                        let (file, to) = (opened.take(), place(call.descriptor));
-                        if file.is_some() && file == to && to == last {
+                        let file = opened.take();
+                        let to = file.and_then(|_| place(call.descriptor));
+                        if to.is_some() && file == to && to == last {
                             between[2] += 1;
                             let of = || Target::of(process, call.descriptor);
                             look.reopened = look.reopened.or_else(of);
