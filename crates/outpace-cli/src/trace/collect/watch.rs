@@ -21,7 +21,7 @@ const SHORTEST_NS: u64 = 10_000_000;
 const LONGEST_NS: u64 = 100_000_000;
 const AT_FIRST_NS: u64 = 500_000_000;
 const SHORTEST_AT_FIRST_NS: u64 = 1_000_000;
-const PART_AT_FIRST: u64 = 8;
+const PART_AT_FIRST: u64 = 16;
 
 /// The time to the next look, `since_ns` after the beginning and after one that took this much processor time.
 fn pause_ns(took_ns: u64, since_ns: u64) -> u64 {
