@@ -164,17 +164,16 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let (least_left, most_left) = cost.left(stream);
     let left = [most_left, least_left.midpoint(most_left), least_left];
     let in_kernel = all.times(left.map(|left| 1.0 - left));
+    let calls_ns = cost.of_calls(stream) * all.likely;
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time; or where small writes went, or what joined them, is unknown.
         let is_unseen = stream.may_be_joined() || stream.descriptors == Descriptors::Any;
-        let most_ns = [AROUND * all.likely, own.high][usize::from(is_unseen)];
+        let most = [in_kernel.high + AROUND * calls_ns, all.high + own.high];
         return Interval {
-            high: all.high + most_ns.min(own.high),
+            high: most[usize::from(is_unseen)].min(all.high + own.high),
             ..Interval::default()
         };
     }
-    let of_calls = cost.of_calls(stream);
-    let calls_ns = of_calls * all.likely;
     // To open a file once no lines need to be joined.
     let language = [stream.language, Language::UNRECOGNISED][usize::from(stream.is_reopened)];
     let least = language.least_around_calls();
@@ -193,7 +192,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let saved = in_kernel.independent(around)
         + Interval::between(stream.reading_ns, stream.reading_ns)
         // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
-        + Interval::between(0.0, of_calls * stream.waiting_ns as f64)
+        + Interval::between(0.0, cost.of_calls(stream) * stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns]);
     let more = [1.0, WOKEN][usize::from(stream.target.kind == Kind::Terminal)];
     saved.times([f64::from(!stream.is_outlived), 1.0, more])
@@ -234,6 +233,7 @@ mod tests {
             own_ns: around(own_ns),
             in_kernel_ns: around(kernel_ns),
             waiting_ns: 0,
+            waits: 0,
             overlapped_ns: 0,
             awaited_ns: 0,
             syncing_ns: 0,
@@ -371,7 +371,15 @@ mod tests {
         };
         let saved = saved_by_blocks(&blocks);
         assert_eq!((saved.low, saved.likely), (0.0, 0.0));
-        assert!(saved.high <= 1.6 * blocks.in_kernel_ns.high, "{saved:?}");
+        let kernel_ns = blocks.in_kernel_ns.high;
+        assert!(saved.high <= 0.8 * kernel_ns, "{saved:?}");
+        let unseen = Stream {
+            descriptors: Descriptors::Any,
+            ..blocks
+        };
+        // They may be small ones beside larger ones.
+        let saved = saved_by_blocks(&unseen);
+        assert!(saved.high > kernel_ns, "{saved:?}");
     }
 
     #[test]

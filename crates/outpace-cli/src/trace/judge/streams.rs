@@ -150,6 +150,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.own_ns = stream.own_ns + other.own_ns;
     stream.in_kernel_ns = stream.in_kernel_ns + other.in_kernel_ns;
     stream.waiting_ns += other.waiting_ns;
+    stream.waits += other.waits;
     stream.awaited_ns += other.awaited_ns;
     stream.overlapped_ns += other.overlapped_ns;
     stream.syncing_ns += other.syncing_ns;
@@ -190,6 +191,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         calls: io.write_calls,
         bytes: io.bytes_written,
         waiting_ns,
+        waits: process.seen.values().map(|seen| seen.looks).sum(),
         ..of_program.clone()
     };
     let mut others = Vec::new();
@@ -212,6 +214,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
                 slept_in: other.clone(),
                 tally: seen.tally.clone(),
                 waiting_ns: others_ns,
+                waits: seen.looks,
                 overlapped_ns: part(seen.overlapped_ns),
                 ..of_program.clone()
             };
@@ -377,7 +380,7 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         stream.own_ns = Interval::between(0.0, run.user_ns as f64);
         let in_kernel_ns = Interval::between(measured_ns - added_ns, measured_ns);
         stream.in_kernel_ns = in_kernel_ns.within(0.0, most_ns);
-        stream.waiting_ns = waiting_ns;
+        (stream.waiting_ns, stream.waits) = (waiting_ns, stream.calls);
         stream.awaited_ns = long_ns * u64::from(is_read_within);
         // Both are of one sleep.
         stream.syncing_ns = asleep_ns.min(slept_ns + stream.syncing_ns) - waiting_ns;

@@ -52,8 +52,8 @@ const WAITED: f64 = 0.75;
 const LEAST_LEFT: f64 = 0.005;
 /// Where tracepoints take more than one part in this many of the time, on the clock or on processors, times say little.
 const DISTORTED: u64 = 4;
-/// There is no verdict where more than this part of the calls was missed, and took more than this part of the time: on average they
-/// were as long as the others, and no shorter than this.
+/// Where more than this part of the calls was missed, and took more than this part of the time, nobody knows that they are no problem: on
+/// average they were as long as the others, and no shorter than this.
 const MISSED: [f64; 2] = [0.1, 0.02];
 const LEAST_CALL_NS: f64 = 1_000.0;
 /// The difference between two runs of a program, in parts of its time, below and above the likely one: a narrow lower end tells a user
@@ -91,6 +91,8 @@ impl Verdict {
         let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
         let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
         let error = |chance: f64, error: f64, other: f64| chance.hypot(error).hypot(other);
+        let [seen, missed] = [sum(|stream| stream.calls), run.missed].map(|calls| calls as f64);
+        let missed_ns = missed * LEAST_CALL_NS.max(sum(Stream::writing_ns) as f64 / seen.max(1.0));
         // What fewer calls save may go into more waiting for a reader that is traced, too.
         let awaited_ns = sum(|stream| stream.awaited_ns) as f64;
         let likely_ns = together.likely - hidden_ns;
@@ -105,7 +107,10 @@ impl Verdict {
                     most_hidden_ns - hidden_ns,
                 ),
             likely: (likely_ns - awaited_ns).max(0.0),
-            high: likely_ns + error(chances_ns[1], together.high - together.likely, hidden_ns),
+            // Those that were missed may save all of their time.
+            high: likely_ns
+                + missed_ns
+                + error(chances_ns[1], together.high - together.likely, hidden_ns),
         }
         .within(0.0, most_saved_ns);
         let waiting = sum(slow_ns).min(writing_ns) as f64;
@@ -164,13 +169,11 @@ impl Verdict {
         let ran_ns = run.wall_ns.saturating_sub(run.delayed_ns);
         let least_ns = ran_ns.min(run.user_ns + run.system_ns);
         let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
-        let [seen, missed] = [sum(|stream| stream.calls), run.missed].map(|calls| calls as f64);
-        let missed_ns = missed * LEAST_CALL_NS.max(sum(Stream::writing_ns) as f64 / seen.max(1.0));
         let may_be_long = missed > MISSED[0] * seen && missed_ns >= MISSED[1] * now;
-        // What waits for a slow reader does so however short the others were.
+        // Small writes that take long do so beside others, and so do waits for a slow reader.
         let doubt = if run.unseen == Some(Unseen::Sent) && verdict.limit != Limit::Calls {
             format!("but {}", Unseen::Sent.describe())
-        } else if may_be_long && verdict.limit != Limit::Reader {
+        } else if may_be_long && [Limit::Nothing, Limit::Unknown].contains(&verdict.limit) {
             let missed = counted(run.missed, "write call");
             format!("without {missed} that no look at the processes saw; --exact does")
         } else if gain >= WORTH_IT && likely == Limit::Calls && most_hidden_ns >= together.likely {
@@ -497,6 +500,7 @@ mod tests {
             own_ns: Interval::default(),
             in_kernel_ns: Interval::between(in_kernel_ns as f64, in_kernel_ns as f64),
             waiting_ns,
+            waits: calls,
             overlapped_ns: 0,
             awaited_ns: 0,
             syncing_ns: 0,
@@ -720,12 +724,13 @@ mod tests {
     }
 
     #[test]
-    fn where_many_calls_were_missed_there_is_no_verdict() {
+    fn where_many_calls_were_missed_only_those_that_were_seen_may_be_the_limit() {
         for (calls, missed, limit) in [
             (10_000, 500, Limit::Calls),
-            (10_000, 2_000, Limit::Unknown),
             (100, 300, Limit::Nothing),
             (100, 5_000, Limit::Unknown),
+            // Those that were seen take long as it is.
+            (10_000, 2_000, Limit::Calls),
         ] {
             let run = Recording {
                 missed,
@@ -733,6 +738,9 @@ mod tests {
             };
             let verdict = verdict_on(run, vec![stream(calls, calls * 4_000, 0)]);
             assert_eq!(verdict.limit, limit, "{verdict:?}");
+            let seen_ns = calls as f64 * 4_000.0;
+            let most_ns = (seen_ns + missed as f64 * 4_000.0).min(99e6);
+            assert!(verdict.blocks_save_ns.high >= most_ns, "{verdict:?}");
         }
         // A wrapper's, beside writes that wait for their reader.
         let run = Recording {
@@ -895,6 +903,20 @@ mod tests {
             "{verdict:?}"
         );
         assert!(verdict.sentences[0].contains("(10 % in the kernel, 80 % waiting"));
+    }
+
+    #[test]
+    fn a_few_looks_that_found_it_waiting_name_no_reader() {
+        for (waits, limit) in [(3, Limit::Nothing), (4, Limit::Reader)] {
+            let blocks = Stream {
+                buffering: Buffering::Block { capacity: 65_536 },
+                bytes: 9 << 16,
+                waits,
+                ..stream(9, MS / 10, MS)
+            };
+            let verdict = verdict(SAMPLED, 4 * MS, vec![blocks]);
+            assert_eq!(verdict.limit, limit, "{verdict:?}");
+        }
     }
 
     #[test]

@@ -72,6 +72,8 @@ pub(crate) struct Stream {
     pub(crate) in_kernel_ns: Interval,
     /// Time in write calls, asleep: until the reader made room, say.
     pub(crate) waiting_ns: u64,
+    /// How often it was seen so.
+    pub(crate) waits: u64,
     /// Such time that is not counted, as the reader is a process that is traced, too.
     pub(crate) awaited_ns: u64,
     /// Of the waiting, while another thread of the program ran, or may have run.
@@ -165,7 +167,7 @@ impl Stream {
         joins && self.bytes / sampled.max(SHORT_MESSAGE) > self.calls
     }
 
-    /// Whether the reader takes the bytes about as fast as a reader without other work does.
+    /// Whether the reader takes the bytes about as fast as a reader without other work does, or too few waits were seen to tell.
     pub(crate) fn reader_keeps_up(&self) -> bool {
         let per_call = self.writing_ns() as f64 / self.calls.max(1) as f64;
         let (call_ns, byte_ns) = match self.slept_in.kind {
@@ -173,7 +175,7 @@ impl Stream {
             Kind::Pipe | Kind::Socket => (3_000.0, 1.0),
             _ => return self.waiting_ns * 2 <= self.writing_ns() - self.syncing_ns,
         };
-        per_call <= call_ns + byte_ns * self.mean_size() as f64
+        per_call <= call_ns + byte_ns * self.mean_size() as f64 || self.waits < FEWEST_WAITS
     }
 }
 
@@ -181,6 +183,8 @@ impl Stream {
 const LEAST_MEAN_OF_BLOCKS: u64 = 1152;
 /// Languages' own buffers hold at least as much, but for musl's. Smaller ones could be larger.
 const LEAST_BUFFER: u64 = 4096;
+/// A program of a few milliseconds is looked at a few times.
+const FEWEST_WAITS: u64 = 4;
 /// No message is counted as shorter than this.
 const SHORT_MESSAGE: u64 = 16;
 
