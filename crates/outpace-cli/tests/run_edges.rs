@@ -13,6 +13,8 @@ use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 const OUTPACE: &str = env!("CARGO_BIN_EXE_outpace");
 
@@ -415,7 +417,7 @@ fn where_memory_is_short_everything_arrives_all_the_same() {
         loop {
             if received < 20_000_000 {
                 // A reader slow enough for the queue to fill.
-                std::thread::sleep(std::time::Duration::from_millis(2));
+                std::thread::sleep(Duration::from_millis(2));
             }
             match stdout.read(&mut buffer).unwrap() {
                 0 => break,
@@ -992,4 +994,126 @@ fn a_service_sees_that_sockets_and_watchdog_are_for_it() {
             assert_eq!((words[0], words[2]), (words[1], "1"), "{shown}");
         }
     }
+}
+
+/// The beginning of a command that gives another user of its own so many processes and threads. A fresh user: the kernel may count a
+/// process that has ended for a while.
+fn with_few_threads(most: u32) -> (u32, String) {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let user = 20_000 + (std::process::id() * 64 + count) % 40_000;
+    let command = format!(
+        "setpriv --reuid={user} --regid={user} --clear-groups prlimit --nproc={most}:{most} {OUTPACE}"
+    );
+    (user, command)
+}
+
+fn can_have_few_threads() -> bool {
+    if !installed("setpriv") || !installed("prlimit") {
+        return false;
+    }
+    let alone = sh(&format!("{} --version", with_few_threads(9).1));
+    if !alone.status.success() {
+        eprintln!("skipped: {}", text(&alone.stderr));
+    }
+    alone.status.success()
+}
+
+fn sh(script: &str) -> std::process::Output {
+    let mut command = Command::new("sh");
+    command.args(["-c", script]).stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+/// However many there are: the threads that pass the output on are there before the program begins.
+#[test]
+fn where_no_thread_can_be_made_nothing_is_lost() {
+    if !can_have_few_threads() {
+        return;
+    }
+    let whole = text(&sh("seq 3000").stdout);
+    for (options, asks_for_more) in [("", false), ("--shim always", true), ("--rate", true)] {
+        let (mut alone, mut between) = (0, 0);
+        for most in 1..9 {
+            let (_, few) = with_few_threads(most);
+            let output = sh(&format!("{few} run {options} seq 3000"));
+            let said = text(&output.stderr);
+            let is_refused = said.contains("os error 11");
+            let (shown, status) = (text(&output.stdout), output.status.code());
+            let what = format!("{options} {most}: {said}");
+            match is_refused && asks_for_more {
+                true => assert_eq!((&*shown, status), ("", Some(1)), "{what}"),
+                false => assert!(shown == whole && status == Some(0), "{what}"),
+            }
+            assert!(is_refused || said.is_empty(), "{what}");
+            *(if is_refused { &mut alone } else { &mut between }) += 1;
+        }
+        assert!(alone > 0 && between > 0, "{options}: {alone}, {between}");
+    }
+}
+
+#[test]
+fn where_no_thread_can_be_made_a_terminal_is_as_it_was_and_shows_everything() {
+    if !can_have_few_threads() {
+        return;
+    }
+    let whole = text(&sh("seq 3000 | sed 's/$/\\r/'").stdout);
+    for most in 1..8 {
+        let (user, few) = with_few_threads(most);
+        let script = format!(
+            "chown {user} $(tty); before=$(stty -g); {few} run seq 3000; echo $?; \
+             [ $before = $(stty -g) ] && echo same"
+        );
+        let shown = text(&Terminal::start("sh", &["-c", &script], false).whole());
+        let shown = match shown.split_once("by itself\r\n") {
+            Some((_, shown)) => shown,
+            None => &shown,
+        };
+        assert_eq!(shown, format!("{whole}0\r\nsame\r\n"), "{most}");
+    }
+}
+
+/// Neither a thread nor a process can be made once the program runs.
+#[test]
+fn where_no_thread_can_be_made_at_the_end_the_output_of_processes_that_outlive_the_program_arrives()
+{
+    if !can_have_few_threads() {
+        return;
+    }
+    let gates = ["ends", "goes-on"].map(|name| {
+        let gate = scratch(&format!("few-threads-{name}"));
+        let _ = fs::remove_file(&gate);
+        rustix::fs::mkfifoat(rustix::fs::CWD, &gate, rustix::fs::Mode::empty()).unwrap();
+        fs::set_permissions(&gate, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
+        gate
+    });
+    let [ends, goes_on] = gates.each_ref().map(|gate| gate.display());
+    let outlives = format!("(read go <{goes_on}; echo later; echo wrong >&2) &");
+    let (_, few) = with_few_threads(100);
+    let script = format!(
+        "exec {few} run --shim never sh -c '{outlives} \
+         echo first; read go <{ends}; prlimit --pid=$PPID --nproc=1:1 && echo last'"
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &script]).stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let mut first = [0; 6];
+    stdout.read_exact(&mut first).unwrap();
+    let tasks = format!("/proc/{}/task", child.id());
+    let has_relay = || {
+        let names = fs::read_dir(&tasks).into_iter().flatten().flatten();
+        let mut names = names.flat_map(|task| fs::read_to_string(task.path().join("comm")));
+        names.any(|name| name == "outpace-relay\n")
+    };
+    assert!(has_relay());
+    fs::write(&gates[0], "go\n").unwrap();
+    wait_until("the end of the relays", || !has_relay());
+    fs::write(&gates[1], "go\n").unwrap();
+    let mut rest = String::new();
+    stdout.read_to_string(&mut rest).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let seen = (&*rest, &*text(&output.stderr), output.status.code());
+    assert_eq!(seen, ("last\nlater\n", "wrong\n", Some(0)));
 }

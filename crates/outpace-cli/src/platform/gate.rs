@@ -1,7 +1,7 @@
 //! Starting a program only when everything that watches it is in place.
 #![allow(unsafe_code)]
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -28,6 +28,62 @@ pub(crate) fn start<T>(
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
+}
+
+/// A child that waits to become a program. Without that it ends.
+pub(crate) struct Held {
+    process: i32,
+    gate: UnixStream,
+}
+
+impl Held {
+    /// Forks it.
+    ///
+    /// # Safety
+    ///
+    /// This process has one thread.
+    pub(crate) unsafe fn fork(mut command: Command) -> io::Result<Self> {
+        let (outside, mut inside) = UnixStream::pair()?;
+        // SAFETY: the caller's, so the child may do anything.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                // Otherwise the end of the parent would not be seen.
+                drop(outside);
+                if inside.read_exact(&mut [0]).is_ok() {
+                    let code = command.exec().raw_os_error().unwrap_or(libc::EIO);
+                    let _ = inside.write_all(&code.to_ne_bytes());
+                }
+                // SAFETY: no memory is involved. `exit` would run the parent's work at exit.
+                unsafe { libc::_exit(1) }
+            }
+            process => Ok(Self {
+                process,
+                gate: outside,
+            }),
+        }
+    }
+
+    /// Lets it become the program, and returns its number.
+    pub(crate) fn let_go(mut self) -> io::Result<i32> {
+        let mut code = [0; 4];
+        // A child that was killed has written no error either: it is reaped as the program.
+        let failed = self.gate.write_all(b"!").is_ok() && self.gate.read_exact(&mut code).is_ok();
+        if failed {
+            return Err(io::Error::from_raw_os_error(i32::from_ne_bytes(code)));
+        }
+        Ok(std::mem::take(&mut self.process))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.gate.shutdown(std::net::Shutdown::Both);
+        if self.process != 0 {
+            // SAFETY: a child of ours; no place for the status is given.
+            unsafe { libc::waitpid(self.process, std::ptr::null_mut(), 0) };
+        }
+    }
 }
 
 /// Makes the child announce itself on the socket `inside` and wait there for a byte before it becomes the program. The end of this

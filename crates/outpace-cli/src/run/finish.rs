@@ -90,23 +90,32 @@ impl Relays {
         weak
     }
 
-    /// Starts their threads. The process must have one thread until then.
+    /// Starts all threads that the program's output needs. They come after the fork of the program's process, which needs a process with
+    /// one thread, and before the program: where the system refuses one, that runs without us.
     pub(super) fn start(&mut self) -> io::Result<()> {
         for relay in std::mem::take(&mut self.waiting) {
-            let (ends, done) = (self.ends.0.clone(), Arc::clone(&self.done));
-            thread::Builder::new()
-                .name("outpace-relay".to_owned())
-                .spawn(move || {
-                    let end = relay.run();
-                    // Otherwise closing the source gives the program its SIGPIPE.
-                    let is_left = matches!(end, End::Complete) && relay.is_left();
-                    let left = Some(relay).filter(|_| is_left);
-                    let _ = ends.send((end, left));
-                    signal(&done);
-                })?;
-            self.running += 1;
+            self.start_thread(relay)?;
         }
         self.display.start(self.outlets.clone())
+    }
+
+    fn start_thread(&mut self, relay: Arc<Relay>) -> io::Result<()> {
+        let thread = thread::Builder::new().name("outpace-relay".to_owned());
+        thread.spawn(self.work_of(relay))?;
+        self.running += 1;
+        Ok(())
+    }
+
+    fn work_of(&self, relay: Arc<Relay>) -> impl FnOnce() + Send + use<> {
+        let (ends, done) = (self.ends.0.clone(), Arc::clone(&self.done));
+        move || {
+            let end = relay.run();
+            // Otherwise closing the source gives the program its SIGPIPE.
+            let is_left = matches!(end, End::Complete) && relay.is_left();
+            let left = Some(relay).filter(|_| is_left);
+            let _ = ends.send((end, left));
+            signal(&done);
+        }
     }
 
     /// Collects the relays that are done.
@@ -145,19 +154,35 @@ impl Relays {
 
     /// Passes on what processes that outlive the program write, until none has the pipes any more. In the child of a fork, which has none
     /// of the other threads.
-    pub(super) fn pass_on_the_rest(&mut self, left: Vec<Arc<Relay>>) {
+    pub(super) fn pass_on_the_rest(&mut self, mut left: Vec<Arc<Relay>>) {
         for relay in &left {
             // The event is of all of them.
             let _ = rustix::io::read(&relay.ended, &mut [0; 8]);
         }
         // A thread of the parent may have been using the old one.
         std::mem::forget(std::mem::replace(&mut self.ends, channel()));
-        self.waiting = left;
-        if self.start().is_ok() {
-            while !self.are_done() {
-                let _ = poll(&mut [PollFd::new(&self.done, PollFlags::IN)], None);
-                self.collect();
+        // The last needs no other thread. One that gets none waits for its end.
+        let mut here: Vec<_> = left.pop().into_iter().collect();
+        for relay in left {
+            let began = Instant::now();
+            while self.start_thread(Arc::clone(&relay)).is_err() {
+                // The threads of the parent, and soon the parent, make room for it.
+                if began.elapsed() > LAST_READ {
+                    here.push(relay);
+                    break;
+                }
+                thread::sleep(Duration::from_millis(10));
             }
+        }
+        // The output does without.
+        let _ = self.display.start(self.outlets.clone());
+        for relay in here {
+            self.running += 1;
+            self.work_of(relay)();
+        }
+        while !self.are_done() {
+            let _ = poll(&mut [PollFd::new(&self.done, PollFlags::IN)], None);
+            self.collect();
         }
         for outlet in &self.outlets {
             // It fails when the reader has gone.
@@ -239,24 +264,17 @@ impl Relays {
         }
     }
 
-    /// Has the queued output passed on, by a thread an outlet; each counts up `flushed` when it is done.
-    fn flush(&self, flushed: &Arc<OwnedFd>) {
-        for outlet in &self.outlets {
-            let (outlet, flushed) = (Arc::clone(outlet), Arc::clone(flushed));
-            let ends = self.ends.0.clone();
-            let unflushed = Arc::clone(&flushed);
-            let started = thread::Builder::new().spawn(move || {
-                // Output that cannot be delivered counts as shown.
-                if let Err(error) = outlet.flush() {
-                    let _ = ends.send((End::NotFlushed(error), None));
-                }
-                signal(&flushed);
-            });
-            if let Err(error) = started {
+    /// Waits until these outlets have passed on what is queued, together at most for `limit`, and keeps those that have not.
+    fn flush(&self, left: &mut Vec<Arc<Outlet>>, limit: Duration) {
+        let each = limit / left.len().max(1) as u32;
+        left.retain(|outlet| match outlet.empties_within(each) {
+            Ok(is_empty) => !is_empty,
+            // Output that cannot be delivered counts as shown.
+            Err(error) => {
                 let _ = self.ends.0.send((End::NotFlushed(error), None));
-                signal(&unflushed);
+                false
             }
-        }
+        });
     }
 }
 
@@ -276,6 +294,8 @@ const INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 100_000_000,
 };
+/// The same, where outlets are waited for: also the longest that a key or a signal waits meanwhile.
+const SLICE: Duration = Duration::from_millis(100);
 /// Progress is shown only after this many intervals.
 const PATIENCE: u32 = 10;
 
@@ -291,23 +311,21 @@ pub(super) fn finish(
     mut pty: Option<OwnedFd>,
     all_is_read: impl FnOnce(Option<&mut Terminal>, Vec<u8>),
 ) -> Result<Finished, Failure> {
-    let flushed = Arc::new(event().map_err(|error| Failure::failed("relay", error))?);
     // On the terminal that shows the output, progress would be mixed into it.
     let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
     let shows_progress =
         io::stderr().is_terminal() && screen::takes_escapes() && !are_same(stdout, stderr);
     let mut all_is_read = Some(all_is_read);
     let (mut typed_ahead, mut has_no_keys) = (Vec::new(), false);
-    let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.len() as u64, 0, 0, false);
+    let (mut left, mut total, mut rounds, mut shown) = (relays.outlets.clone(), 0, 0, false);
     let (mut skipped, mut began) = (None, Instant::now());
     // When the readers have gone, a process that outlives the program gets an error when it writes, as without `run`.
-    while left > 0 && skipped.is_none() && (tee.is_some() || relays.are_read()) {
+    while !left.is_empty() && skipped.is_none() && (tee.is_some() || relays.are_read()) {
         if relays.are_done()
             && let Some(all_is_read) = all_is_read.take()
         {
             pty = None;
             all_is_read(terminal.as_deref_mut(), std::mem::take(&mut typed_ahead));
-            relays.flush(&flushed);
             (total, began) = (relays.pending(), Instant::now());
         }
         // After that, keys are for other processes.
@@ -317,18 +335,15 @@ pub(super) fn finish(
             .map(Terminal::as_fd);
         let mut waiting = vec![
             PollFd::new(signals, PollFlags::IN),
-            PollFd::from_borrowed_fd(flushed.as_fd(), PollFlags::IN),
             PollFd::from_borrowed_fd(relays.done.as_fd(), PollFlags::IN),
         ];
         waiting.extend(keys.map(|keys| PollFd::from_borrowed_fd(keys, PollFlags::IN)));
-        let _ = poll(&mut waiting, Some(&INTERVAL));
+        // The rest is waited for by outlets, each in a part of the interval.
+        let at_once = all_is_read.is_none().then(Timespec::default);
+        let _ = poll(&mut waiting, at_once.as_ref().or(Some(&INTERVAL)));
         let has_keys = waiting
-            .get(3)
+            .get(2)
             .is_some_and(|keys| !keys.revents().is_empty());
-        let mut count = [0; 8];
-        if rustix::io::read(&*flushed, &mut count).is_ok() {
-            left = left.saturating_sub(u64::from_ne_bytes(count));
-        }
         while let Some(arrived) = signals.next() {
             if matches!(
                 arrived.number,
@@ -378,13 +393,17 @@ pub(super) fn finish(
                 Err(_) => {}
             }
         }
-        relays.collect();
         // The total is unknown while a process that outlives the program may write.
         if all_is_read.is_some() {
+            relays.collect();
             continue;
         }
+        if skipped.is_none() {
+            relays.flush(&mut left, SLICE);
+        }
+        relays.collect();
         rounds += 1;
-        if shows_progress && rounds >= PATIENCE && left > 0 && skipped.is_none() {
+        if shows_progress && rounds >= PATIENCE && !left.is_empty() && skipped.is_none() {
             let pending = relays.pending();
             let passed_on = total - pending.min(total);
             // CR, the text, EL, which erases the rest of a longer line (ECMA-48).

@@ -244,14 +244,15 @@ impl Run {
         })
     }
 
-    /// Decides whether the program, which is being started, gets the shim.
+    /// Decides whether the program, which is being started, gets the shim, and then has that started.
     fn decide_on(
         &self,
         shim: Result<Arc<Shim>, String>,
+        start: impl FnOnce(&Arc<Shim>) -> io::Result<()>,
     ) -> Result<Result<Arc<Shim>, String>, Failure> {
         let must = self.shim == When::Always;
         self.unless_refused(shim.and_then(|shim| {
-            shim.decide(&self.command[0], must)?;
+            shim.decide(&self.command[0], must, || start(&shim))?;
             Ok(shim)
         }))
     }
@@ -276,6 +277,17 @@ impl Run {
             destination.try_clone_to_owned()?,
             self.buffering(),
         )?))
+    }
+
+    /// The program could not be started by us.
+    fn not_started(&self, what: &str, error: io::Error) -> Failure {
+        match error.raw_os_error() {
+            // No process, and none of the descriptors by which its failure would be known.
+            Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE) => {
+                self.run_without_us(what, error)
+            }
+            _ => self.cannot_start(&error),
+        }
     }
 
     fn cannot_start(&self, error: &io::Error) -> Failure {

@@ -95,6 +95,7 @@ const BACKGROUND: u8 = 4;
 const CONTINUE: u8 = 5;
 const HUNG_UP: u8 = 6;
 const RESTORED: u8 = 7;
+const BEGIN: u8 = 8;
 
 /// Where the program's descriptors 0 to 2 lead; `None` keeps ours.
 pub(super) struct Standard {
@@ -186,8 +187,8 @@ pub(super) struct Monitor {
 }
 
 impl Monitor {
-    /// Forks the leader, which starts the program on the pseudoterminal `terminal`; returns that as well. The process must have
-    /// one thread.
+    /// Forks the leader, which will [start](Self::begin) the program on the pseudoterminal `terminal`; returns that as well. The
+    /// process must have one thread: the threads for the program's output come after the fork, and before the program.
     pub(super) fn start(
         start: Start<'_>,
         ours: &OwnedFd,
@@ -209,6 +210,17 @@ impl Monitor {
                 Ok((Self { news, process }, terminal))
             }
         }
+    }
+
+    /// Lets the leader start the program.
+    pub(super) fn begin(&mut self) {
+        self.order(&[BEGIN]);
+    }
+
+    /// Ends a leader that has started no program.
+    pub(super) fn end(&mut self) {
+        let _ = self.news.shutdown(std::net::Shutdown::Both);
+        self.reap();
     }
 
     /// The next report; `None` when there is none yet, an error when the leader has ended.
@@ -291,12 +303,15 @@ impl Monitor {
                 Err(_) => break false,
             }
         };
-        let mut status = 0;
         if !is_left {
-            // SAFETY: `status` is a valid place for the result.
-            unsafe { libc::waitpid(self.process, &raw mut status, 0) };
+            self.reap();
         }
         Keeper(self.news)
+    }
+
+    fn reap(&self) {
+        // SAFETY: no place for the status is given.
+        unsafe { libc::waitpid(self.process, std::ptr::null_mut(), 0) };
     }
 }
 
@@ -330,27 +345,32 @@ fn lead(
     let settings = settings.map(|(before, now)| (before, vec![now]));
     // For output left in the shared memory if `outpace` is killed, and for processes that outlive the program.
     let output = rustix::stdio::stdout().try_clone_to_owned().ok();
-    match start_in_session(start, &terminal, &telling) {
+    let mut orders = Orders {
+        program: 0,
+        ours: None,
+        terminal: None,
+        foreground: None,
+        settings,
+        is_stopped: false,
+    };
+    match start_in_session(start, &terminal, &mut telling, &mut orders) {
         Err(error) => {
             // Fails if `outpace` has ended as well, and then no process waits for it.
             let code = error.raw_os_error().unwrap_or(libc::EIO);
             let _ = telling.write_all(&News::Failed(code).to_bytes());
-            let _ = telling.read(&mut [0]);
+            while orders.next(&mut telling).is_none() {}
+            orders.restore(keys.as_ref());
         }
         Ok(program) => {
             let _ = telling.write_all(&News::Started(program).to_bytes());
             let shim = shim.filter(|shim| shim.is_given());
             // The session ends with its leader, which must not happen before `outpace` has read everything.
-            let mut orders = Orders {
-                program,
-                ours: Some(ours),
-                terminal: Some(terminal),
-                foreground: Pid::from_raw(program),
-                settings,
-                is_stopped: false,
-            };
+            orders.program = program;
+            orders.foreground = Pid::from_raw(program);
+            orders.ours = Some(ours);
+            orders.terminal = Some(terminal);
             let end = signals.map(|signals| watch(&signals, &mut telling, &mut orders, outer));
-            if let Ok(Relieved::Dismissed) = end {
+            if let Ok(Turn::Dismissed) = end {
                 if let Some(shim) = &shim {
                     shim.wait_for_starts();
                 }
@@ -477,8 +497,11 @@ fn wait_for_hangup(terminal: &OwnedFd, outer: Option<Pid>) {
     let _ = poll(&mut [hangup], Some(&LAST_COPY));
 }
 
-/// Why the leader's work is over.
-enum Relieved {
+/// A turn in the leader's work.
+enum Turn {
+    /// The program is to be started.
+    Begin,
+    /// The work is over.
     Dismissed,
     /// `outpace` was killed.
     Killed,
@@ -502,10 +525,11 @@ struct Orders {
 
 impl Orders {
     /// Carries out the next order.
-    fn next(&mut self, from: &mut UnixStream) -> Option<Relieved> {
+    fn next(&mut self, from: &mut UnixStream) -> Option<Turn> {
         let mut kind = [0];
         match from.read_exact(&mut kind).map(|()| kind[0]) {
-            Ok(DISMISSED) => return Some(Relieved::Dismissed),
+            Ok(BEGIN) => return Some(Turn::Begin),
+            Ok(DISMISSED) => return Some(Turn::Dismissed),
             Ok(SET) => match (read_settings(from), read_settings(from)) {
                 // The order comes before the change: until then the terminal has the settings set last.
                 (Ok(before), Ok(next)) => {
@@ -515,7 +539,7 @@ impl Orders {
                     made.push(next);
                     self.settings = Some((before, made));
                 }
-                _ => return Some(Relieved::Killed),
+                _ => return Some(Turn::Killed),
             },
             Ok(BACKGROUND) => self.take_terminal_away(),
             Ok(FOREGROUND) => {
@@ -529,10 +553,10 @@ impl Orders {
                 self.is_stopped = false;
                 signals::send(-self.program, libc::SIGCONT);
                 if from.write_all(&News::Continued.to_bytes()).is_err() {
-                    return Some(Relieved::Killed);
+                    return Some(Turn::Killed);
                 }
             }
-            _ => return Some(Relieved::Killed),
+            _ => return Some(Turn::Killed),
         }
         None
     }
@@ -577,7 +601,7 @@ fn watch(
     telling: &mut UnixStream,
     orders: &mut Orders,
     outer: Option<Pid>,
-) -> Relieved {
+) -> Turn {
     const LOOK_AGAIN: Timespec = Timespec {
         tv_sec: 0,
         tv_nsec: 10_000_000,
@@ -607,7 +631,7 @@ fn watch(
             wakes |= orders.is_stopped;
             orders.is_stopped = true;
             if telling.write_all(&news.to_bytes()).is_err() {
-                return Relieved::Killed;
+                return Turn::Killed;
             }
             is_there = Ending::from_status(status).is_none();
         }
@@ -622,8 +646,8 @@ fn watch(
         }
         let is_told = !waiting[1].revents().is_empty();
         while signals.next().is_some() {}
-        if is_told && let Some(relieved) = orders.next(telling) {
-            return relieved;
+        if is_told && let Some(turn) = orders.next(telling) {
+            return turn;
         }
     }
 }
@@ -640,8 +664,13 @@ fn keep(keys: &OwnedFd, mut telling: UnixStream, mut orders: Orders) {
     }
 }
 
-/// Starts the program in a session of this process's own.
-fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) -> io::Result<i32> {
+/// Starts the program in a session of this process's own, when it is told to.
+fn start_in_session(
+    start: Start<'_>,
+    terminal: &OwnedFd,
+    telling: &mut UnixStream,
+    orders: &mut Orders,
+) -> io::Result<i32> {
     rustix::process::setsid()?;
     rustix::process::ioctl_tiocsctty(terminal)?;
     // SAFETY: this process has one thread.
@@ -667,18 +696,13 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
         // SAFETY: see the closure; it allocates no memory.
         unsafe { command.pre_exec(to_foreground) };
     }
-    let telling = telling.as_raw_fd();
+    let socket = telling.as_raw_fd();
     let tell = move || {
         // SAFETY: both may be called between fork and exec; the bytes are valid for the call, and few enough to be written at
         // once. It fails if `outpace` has ended, and then no process waits for it.
         unsafe {
             let news = News::Starting(libc::getpid()).to_bytes();
-            libc::send(
-                telling,
-                news.as_ptr().cast(),
-                news.len(),
-                libc::MSG_NOSIGNAL,
-            );
+            libc::send(socket, news.as_ptr().cast(), news.len(), libc::MSG_NOSIGNAL);
         }
         Ok(())
     };
@@ -691,6 +715,10 @@ fn start_in_session(start: Start<'_>, terminal: &OwnedFd, telling: &UnixStream) 
     if let Some(outpace) = rustix::process::getppid() {
         // SAFETY: the same.
         unsafe { variables::name_process(outpace.as_raw_pid(), &mut command) };
+    }
+    let turn = std::iter::repeat_with(|| orders.next(telling)).find_map(|turn| turn);
+    if !matches!(turn, Some(Turn::Begin)) {
+        return Err(io::ErrorKind::Interrupted.into());
     }
     let program = command.spawn()?.id() as i32;
     drop(command);

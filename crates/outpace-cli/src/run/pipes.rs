@@ -10,6 +10,7 @@ use super::shim::Shim;
 use super::tee::Tee;
 use super::{Run, When, are_same, check_descriptors, monitor, no_shim, staying, variables};
 use crate::platform::ending::{Change, Ending};
+use crate::platform::gate::Held;
 use crate::platform::signals::{self, Signals};
 use crate::platform::waker;
 use crate::user::failure::{Failure, Outcome};
@@ -81,7 +82,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     .map_err(refused)?;
     let shim = served
         .as_ref()
-        .map(|(pipe, _)| run.shim(pipe).and_then(|shim| run.decide_on(shim)))
+        .map(|(pipe, _)| run.shim(pipe))
         .transpose()?;
     // SAFETY: no thread has been started yet, not even a relay's.
     #[allow(unsafe_code)]
@@ -91,7 +92,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     }
     let mut command = monitor::command(&run.command, standard);
     if let Some(Ok(shim)) = &shim {
-        // SAFETY: no thread has been started yet, not even a relay's.
+        // SAFETY: the same.
         #[allow(unsafe_code)]
         unsafe {
             Arc::clone(shim).give_to(&mut command);
@@ -102,28 +103,25 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     unsafe {
         variables::name_process(std::process::id() as i32, &mut command);
     }
-    let program = command.spawn();
-    // Its copies would keep the pipes open.
-    drop(command);
-    let program = program.map_err(|error| match error.raw_os_error() {
-        // No process, and none of the descriptors by which its failure would be known.
-        Some(libc::EAGAIN | libc::ENOMEM | libc::EMFILE | libc::ENFILE) => refused(error),
-        _ => run.cannot_start(&error),
-    })?;
-    let program = program.id() as i32;
-    relays.start().map_err(failed)?;
-    let all_passed_on = relays.when_ended().map_err(failed)?;
-    let shim_of_pipe = match (&shim, served) {
-        (Some(Ok(shim)), Some((pipe, relay))) => {
+    // SAFETY: the same. Its copies of the pipes are closed with the command.
+    #[allow(unsafe_code)]
+    let held = unsafe { Held::fork(command) }.map_err(refused)?;
+    if let Err(error) = relays.start() {
+        drop(held);
+        return Err(refused(error));
+    }
+    let decide = |(shim, (pipe, relay))| {
+        let start = |shim: &Arc<Shim>| {
             let ours = std::process::id() as i32;
-            if let Some(relay) = relay.upgrade() {
-                relay.tell(shim.when_bytes_come());
-            }
-            // Bytes go through the pipe, not around it: from there, pages may go on without being copied.
-            shim.start(pipe, Weak::new(), ours, all_passed_on)
-                .map_err(failed)?;
-            Some((shim, relay))
-        }
+            shim.start(pipe, &relay, ours, relays.when_ended()?)
+        };
+        Ok((run.decide_on(shim, start)?, relay))
+    };
+    let shim = shim.zip(served).map(decide).transpose()?;
+    let program = held.let_go();
+    let program = program.map_err(|error| run.not_started("relay", error))?;
+    let shim_of_pipe = match &shim {
+        Some((Ok(shim), relay)) => Some((shim, relay)),
         _ => None,
     };
     let ending = supervise(program, &signals, &mut relays, &shim_of_pipe).map_err(failed)?;
@@ -147,7 +145,7 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
             shim.describe().iter().for_each(|what| run.say(what));
         }
     }
-    if let Some(Err(reason)) = &shim {
+    if let Some((Err(reason), _)) = &shim {
         run.say(format_args!("no shim: {reason}"));
     }
     Ok(finished.repeat())
@@ -158,7 +156,7 @@ fn supervise(
     program: i32,
     signals: &Signals,
     relays: &mut Relays,
-    shim: &Option<(&Arc<Shim>, Weak<Relay>)>,
+    shim: &Option<(&Arc<Shim>, &Weak<Relay>)>,
 ) -> io::Result<Ending> {
     // We were stopped with the program, and continued. So is the program.
     let mut is_continued = false;

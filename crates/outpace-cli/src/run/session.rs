@@ -89,20 +89,12 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         settings,
     };
     let is_in_background = start.in_background;
-    let (monitor, theirs) = Monitor::start(start, &ours, theirs, keys).map_err(failed)?;
-    let conversation = Arc::new(Conversation::default());
-    let relay = Relay::new(Route {
-        source: ours.try_clone().map_err(failed)?,
-        outlet: run.outlet(stdout).map_err(failed)?,
-        tee: tee.clone(),
-        ended: relays.ended().try_clone().map_err(failed)?,
-        may_splice: false,
-        whole_lines: run.whole_lines(),
-        timestamps: run.timestamps,
-        title: run.rate && termios::isatty(stdout),
-        conversation: Some(Arc::clone(&conversation)),
-    });
-    let relay = relays.add(relay);
+    let (monitor, theirs) = Monitor::start(start, &ours, theirs, keys).map_err(|error| {
+        if let Some(terminal) = &mut terminal {
+            terminal.restore();
+        }
+        refused(error)
+    })?;
     let mut session = Session {
         run,
         signals: &signals,
@@ -118,8 +110,8 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         hangs_up: !relay::is_named_pipe(stdout),
         is_controlled: termios::tcgetsid(stdout)
             .is_ok_and(|session| rustix::process::getsid(None).is_ok_and(|own| own == session)),
-        conversation,
-        relay: Weak::clone(&relay),
+        conversation: Arc::default(),
+        relay: Weak::new(),
         lost: None,
         shim: None,
         size,
@@ -127,9 +119,16 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
         began: Instant::now(),
         was_in_background: false,
     };
-    let supervised = run.decide_on(shim).and_then(|shim| {
-        let way = (theirs, relay);
-        session.shim = shim.as_ref().ok().map(|shim| (Arc::clone(shim), Some(way)));
+    if let Err(error) = session.begin(tee.as_ref()) {
+        session.leave();
+        return Err(refused(error));
+    }
+    let start_shim = |shim: &Arc<Shim>| {
+        let done = session.relays.when_ended()?;
+        shim.start(theirs, &session.relay, session.monitor.leader(), done)
+    };
+    let supervised = run.decide_on(shim, start_shim).and_then(|shim| {
+        session.shim = shim.as_ref().ok().map(Arc::clone);
         Ok((session.supervise()?, shim))
     });
     let (ending, shim) = match supervised {
@@ -284,9 +283,6 @@ fn size() -> Option<Winsize> {
         .find_map(|stream| termios::tcgetwinsize(stream).ok())
 }
 
-/// The shim's two ways for the program's output: the program's terminal, and the relay behind that.
-type Ways = (OwnedFd, Weak<Relay>);
-
 /// The interval at which a job in the background looks whether it has come to the foreground, and whether a program with another stdin
 /// than the terminal reads keys; and the shorter one after the start, when most of the latter begin to.
 const LOOK_AT_TERMINAL: Timespec = Timespec {
@@ -325,8 +321,7 @@ struct Session<'a> {
     relay: Weak<Relay>,
     /// Reported when everything has been passed on.
     lost: Option<Failure>,
-    /// The ways are used when the program runs.
-    shim: Option<(Arc<Shim>, Option<Ways>)>,
+    shim: Option<Arc<Shim>>,
     /// The size last given to the program's terminal.
     size: Option<Winsize>,
     /// The program is in the background of its terminal, as we are of ours.
@@ -337,6 +332,32 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
+    /// Lets the program be started, when all is in place that its output needs.
+    fn begin(&mut self, tee: Option<&Arc<Tee>>) -> io::Result<()> {
+        let stdout = rustix::stdio::stdout();
+        let relay = Relay::new(Route {
+            source: self.pty.try_clone()?,
+            outlet: self.run.outlet(stdout)?,
+            tee: tee.cloned(),
+            ended: self.relays.ended().try_clone()?,
+            may_splice: false,
+            whole_lines: self.run.whole_lines(),
+            timestamps: self.run.timestamps,
+            title: self.run.rate && termios::isatty(stdout),
+            conversation: Some(Arc::clone(&self.conversation)),
+        });
+        self.relay = self.relays.add(relay);
+        self.relays.start()?;
+        self.monitor.begin();
+        Ok(())
+    }
+
+    /// No program was started: the terminal and the processes are as without us.
+    fn leave(&mut self) {
+        self.leave_terminal();
+        self.monitor.end();
+    }
+
     /// Passes keys and signals on until the program has ended.
     fn supervise(&mut self) -> Result<Ending, Failure> {
         loop {
@@ -382,13 +403,12 @@ impl Session<'_> {
                 Ok(Some(News::Starting(process))) => self.starting = Some(process),
                 Ok(Some(News::Started(program))) => {
                     self.program = Some(program);
-                    // First: output is passed on differently to a raw terminal.
                     self.take_terminal();
-                    let started = self.relays.start().and_then(|()| self.start_shim());
-                    started.map_err(|error| Failure::failed("relay", error))?;
                 }
                 Ok(Some(News::Failed(code))) => {
-                    return Err(self.run.cannot_start(&io::Error::from_raw_os_error(code)));
+                    self.leave();
+                    let error = io::Error::from_raw_os_error(code);
+                    return Err(self.run.not_started("terminal", error));
                 }
                 Ok(Some(News::Continued)) => self.is_continuing = false,
                 // Otherwise the stop came before the order to go on.
@@ -414,10 +434,6 @@ impl Session<'_> {
         let Some(program) = self.program.or(self.starting) else {
             return Err(failure);
         };
-        if self.program.is_none() {
-            let started = self.relays.start().and_then(|()| self.start_shim());
-            started.map_err(|error| Failure::failed("relay", error))?;
-        }
         while signals::is_there(program) {
             thread::sleep(LOOK_AGAIN);
             self.relays.collect();
@@ -430,24 +446,9 @@ impl Session<'_> {
     /// The program has ended: has the remaining output passed on.
     fn program_ended(&self) {
         match &self.shim {
-            Some((shim, _)) => shim.finish(),
+            Some(shim) => shim.finish(),
             None => self.relays.program_ended(),
         }
-    }
-
-    /// Starts the shim. Output left in memory is passed on before the relays are told of the program's end.
-    fn start_shim(&mut self) -> io::Result<()> {
-        let Some((shim, way)) = &mut self.shim else {
-            return Ok(());
-        };
-        let Some((terminal, relay)) = way.take() else {
-            return Ok(());
-        };
-        let leader = self.monitor.leader();
-        if let Some(relay) = relay.upgrade() {
-            relay.tell(shim.when_bytes_come());
-        }
-        shim.start(terminal, relay, leader, self.relays.when_ended()?)
     }
 
     fn wait(&self) -> io::Result<()> {
@@ -567,7 +568,7 @@ impl Session<'_> {
 
     /// Output cannot be shown any more: a program that goes on gets the errors of a terminal that has gone.
     fn let_go(&mut self) {
-        if let Some((shim, _)) = &self.shim {
+        if let Some(shim) = &self.shim {
             shim.is_dead();
         }
         let nowhere = File::options().read(true).write(true).open("/dev/null");
@@ -608,7 +609,7 @@ impl Session<'_> {
             match rustix::io::write(&self.pty, &self.keys) {
                 Ok(written) => {
                     self.conversation.typed();
-                    if let Some((shim, _)) = &self.shim {
+                    if let Some(shim) = &self.shim {
                         shim.rouse();
                     }
                     let typed: Vec<u8> = self.keys.drain(..written).collect();
@@ -709,7 +710,7 @@ impl Session<'_> {
     /// The program was stopped: leaves the terminal, and stops this process.
     fn stop(&mut self, signal: i32) {
         // Output on its way has been made for a raw terminal.
-        let shim = self.shim.as_ref().map(|(shim, _)| &**shim);
+        let shim = self.shim.as_deref();
         self.relays.show_all(shim);
         self.leave_terminal();
         let is_of_background = self.is_in_background | std::mem::take(&mut self.was_in_background);

@@ -315,11 +315,17 @@ impl Shim {
     }
 
     /// Decides whether this command gets the shim, while the leader of the session begins; an error is the reason why not. If it
-    /// `must` have it, it is not started without.
-    pub(super) fn decide(&self, command: &OsStr, must: bool) -> Result<(), String> {
-        let result = self.complete(command);
+    /// `must` have it, it is not started without. Its bytes are then passed on along a way that `start` [starts](Self::start).
+    pub(super) fn decide(
+        &self,
+        command: &OsStr,
+        must: bool,
+        start: impl FnOnce() -> io::Result<()>,
+    ) -> Result<(), String> {
         let header = self.memory.header();
         header.at_once.store(must.into(), Ordering::Relaxed);
+        let complete = self.complete(command);
+        let result = complete.and_then(|()| start().map_err(|error| error.to_string()));
         let decision = match result {
             Ok(()) => ring::GIVEN,
             Err(_) if must => ring::NOT_STARTED,
@@ -457,16 +463,24 @@ impl Shim {
         }
     }
 
-    /// The program has been started: its bytes are passed on to its terminal, or around that, by the relay behind it. Bytes of a pipe
-    /// never go around it. `done` is called when the program has ended and all is passed on.
+    /// The program is about to begin: its bytes are passed on to its terminal, or around that, by the relay behind it. Bytes of a pipe
+    /// never go around it: from there, pages may go on without being copied. `done` is called when the program has ended and all is
+    /// passed on.
     pub(super) fn start(
         self: &Arc<Self>,
         terminal: OwnedFd,
-        relay: Weak<Relay>,
+        relay: &Weak<Relay>,
         leader: i32,
         done: impl FnOnce() + Send + 'static,
     ) -> io::Result<()> {
         *self.processes() = Some(Processes::new(leader, &terminal)?);
+        if let Some(relay) = relay.upgrade() {
+            relay.tell(self.when_bytes_come());
+        }
+        let relay = match self.memory.header().is_pipe() {
+            true => Weak::new(),
+            false => Weak::clone(relay),
+        };
         *self.way() = Some(Way {
             terminal,
             relay,
@@ -480,7 +494,7 @@ impl Shim {
 
     /// The result is to be called when bytes of the program have come by the kernel. The first of them are followed by bytes in memory: it
     /// makes the thread that passes these on. Small programs, which write nothing, do without it.
-    pub(super) fn when_bytes_come(self: &Arc<Self>) -> impl Fn() + Send + Sync + use<> {
+    fn when_bytes_come(self: &Arc<Self>) -> impl Fn() + Send + Sync + use<> {
         let shim = Arc::clone(self);
         move || {
             // Without the thread the ring stays closed, and all bytes come by the kernel.
