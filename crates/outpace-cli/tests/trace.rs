@@ -15,9 +15,16 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-fn outpace(arguments: &[&str]) -> Command {
+/// With call stacks, where perf may look.
+fn with_stacks(arguments: &[&str]) -> Command {
     let mut command = scripted::outpace("trace");
     command.args(arguments).env_remove("PYTHONUNBUFFERED");
+    command
+}
+
+fn outpace(arguments: &[&str]) -> Command {
+    let mut command = with_stacks(arguments);
+    command.env("PATH", corpus::path_without_perf());
     command
 }
 
@@ -43,7 +50,7 @@ fn findings(arguments: &[&str], name: &str) -> Value {
 
 /// So many lines each program of the corpus is asked for.
 const LINES: u32 = 20_000;
-/// The same by ptrace, which stops the program at each write: enough for those that do not write blocks.
+/// The same in the exact mode, which sees every write: enough for those that do not write blocks.
 const FEW_LINES: u32 = 2_000;
 
 /// Traces every program of the corpus on a terminal, into a pipe and into a file, wherever its buffering is
@@ -51,13 +58,12 @@ const FEW_LINES: u32 = 2_000;
 fn judge_the_corpus(exact: bool, mut judge: impl FnMut(&Program, To, &str, &Value)) {
     let programs = corpus::programs();
     let known = |program: &&Program| !program.buffering.concat().is_empty() && program.is_ready();
-    let by_ptrace = exact && findings(&["--exact", "--", "true"], "mode")["mode"] == "ptrace";
     for program in programs.iter().filter(known) {
         let places = [To::Terminal, To::Pipe, To::File].into_iter();
         let expectations = places.zip(&program.buffering);
         for (to, expected) in expectations.filter(|(_, expected)| !expected.is_empty()) {
             let mode = if exact { Mode::Exact } else { Mode::Sampled };
-            let lines = match by_ptrace && !expected.starts_with("block") {
+            let lines = match exact && !expected.starts_with("block") {
                 true => FEW_LINES,
                 false => LINES,
             };
@@ -328,7 +334,7 @@ fn the_exact_mode_shows_where_writes_are_made_where_perf_may_look() {
     let Some(program) = compiled("where", &options, text_of_it) else {
         return;
     };
-    let output = run(&["--exact", "--", &program]);
+    let output = with_stacks(&["--exact", "--", &program]).output().unwrap();
     let report = text(&output.stderr);
     if report.contains("no call stacks") {
         eprintln!("skipped: {report}");
@@ -340,7 +346,12 @@ fn the_exact_mode_shows_where_writes_are_made_where_perf_may_look() {
     let Some(program) = compiled("nowhere", &["-O2", "-fomit-frame-pointer"], text_of_it) else {
         return;
     };
-    let report = text(&run(&["--exact", "--", &program]).stderr);
+    let report = text(
+        &with_stacks(&["--exact", "--", &program])
+            .output()
+            .unwrap()
+            .stderr,
+    );
     let told = ["where it writes:", "which keeps no frame pointers"];
     assert!(told.iter().any(|told| report.contains(told)), "{report}");
 }
@@ -917,8 +928,9 @@ fn a_wait_beside_another_thread_that_computes_is_no_limit() {
     for exact in ["", "--exact"] {
         let report = scratch("computes.json");
         let script = format!(
-            "{} trace {exact} --json {} {program} 2>/dev/null | while head -c 8192 >/dev/null; do sleep 0.005; \
+            "PATH='{}' {} trace {exact} --json {} {program} 2>/dev/null | while head -c 8192 >/dev/null; do sleep 0.005; \
              test -n \"$(head -c 1 | tr '\\0' x)\" || break; done",
+            corpus::path_without_perf(),
             env!("CARGO_BIN_EXE_outpace"),
             report.display()
         );
@@ -1244,12 +1256,23 @@ fn a_signal_to_the_tracer_alone_is_passed_on() {
         ] {
             let script =
                 format!("trap 'exit 3' {signal}; echo ready; while :; do sleep 0.01; done");
-            let tracer = outpace(&[exact, &["--", "sh", "-c", &script]].concat());
+            // Once beside perf, which is not to get it.
+            let start = if signal == "INT" {
+                with_stacks
+            } else {
+                outpace
+            };
+            let tracer = start(&[exact, &["--", "sh", "-c", &script]].concat());
             // Where this test runs in the background of a shell, SIGINT and SIGQUIT are ignored.
             let mut tracer = Command::new("env")
                 .arg("--default-signal=INT,QUIT")
                 .arg(tracer.get_program())
                 .args(tracer.get_args())
+                .envs(
+                    tracer
+                        .get_envs()
+                        .filter_map(|(name, value)| Some((name, value?))),
+                )
                 .stdout(Stdio::piped())
                 .stderr(Stdio::null())
                 .spawn()
@@ -2097,14 +2120,16 @@ fn a_profile_has_the_stacks_of_what_ran_where_perf_may_look() {
     }
     let file = scratch("stacks.json");
     let command = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done";
-    let output = run(&[
+    let output = with_stacks(&[
         "--profile",
         file.to_str().unwrap(),
         "--",
         "sh",
         "-c",
         command,
-    ]);
+    ])
+    .output()
+    .unwrap();
     if text(&output.stderr).contains("no call stacks") {
         eprintln!("skipped: {}", text(&output.stderr));
         return;

@@ -164,9 +164,8 @@ pub(crate) enum Mode {
     Exact,
 }
 
-/// `PATH` with a `perf` that fails at once before all others: call stacks, which other tests look at, take the exact mode ten times as
-/// long as a program of the corpus.
-fn path_without_perf() -> String {
+/// `PATH` with a `perf` that fails at once before all others: call stacks take the exact mode ten times as long as a short program.
+pub(crate) fn path_without_perf() -> String {
     let directory = built().join("without-perf");
     std::fs::create_dir_all(&directory).unwrap();
     // It may be there already.
