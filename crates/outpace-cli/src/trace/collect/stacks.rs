@@ -88,26 +88,20 @@ impl Recorder {
 fn parse(text: &str) -> Vec<Sample> {
     let sample = |block: &str| {
         let mut lines = block.lines().skip_while(|line| line.is_empty());
-        let (process, thread, time_ns) = header(lines.next()?)?;
+        // `11484/11484 11883.089585033:`
+        let mut words = lines.next()?.split_ascii_whitespace();
+        let (process, thread) = words.next()?.split_once('/')?;
+        let time = words.next()?.trim_end_matches(':').replace('.', "");
         let mut frames: Vec<Frame> = lines.filter_map(frame).collect();
         frames.reverse();
         Some(Sample {
-            process,
-            thread,
-            time_ns,
+            process: process.parse().ok()?,
+            thread: thread.parse().ok()?,
+            time_ns: time.parse().ok()?,
             frames,
         })
     };
     text.split("\n\n").filter_map(sample).collect()
-}
-
-/// `11484/11484 11883.089585033:`
-fn header(line: &str) -> Option<(i32, i32, u64)> {
-    let mut words = line.split_ascii_whitespace();
-    let (process, thread) = words.next()?.split_once('/')?;
-    let (seconds, fraction) = words.next()?.trim_end_matches(':').split_once('.')?;
-    let time_ns = seconds.parse::<u64>().ok()? * 1_000_000_000 + fraction.parse::<u64>().ok()?;
-    Some((process.parse().ok()?, thread.parse().ok()?, time_ns))
 }
 
 /// `  f8350 __GI___libc_write (/usr/lib/x86_64-linux-gnu/libc.so.6)`; `None` for an address in no file: stacks without frame pointers
