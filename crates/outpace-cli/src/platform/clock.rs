@@ -22,35 +22,25 @@ pub(crate) fn now_ns() -> u64 {
 /// How long a thread, or the first one of a process, has been ready to run without a processor, from the second
 /// field of `/proc/…/schedstat` (proc(5)). `None` where the kernel does not keep it.
 pub(crate) fn delay_ns(thread: impl Display) -> Option<u64> {
-    schedule(thread).map(|(_, delay_ns)| delay_ns)
+    schedule(thread).map(|schedule| schedule.delayed_ns)
 }
 
-fn schedule(thread: impl Display) -> Option<(u64, u64)> {
+fn schedule(thread: impl Display) -> Option<Processor> {
     let stat = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
-    schedule_in(&stat)
+    Processor::default().scheduled(&stat)
 }
 
 /// The same, of a `schedstat` that has been read.
 pub(crate) fn delay_in(stat: &str) -> Option<u64> {
-    schedule_in(stat).map(|(_, delay_ns)| delay_ns)
-}
-
-/// Time on a processor, and ready to run without one, of a `schedstat` that has been read.
-pub(crate) fn schedule_in(stat: &str) -> Option<(u64, u64)> {
-    let mut fields = stat.split_ascii_whitespace().map(str::parse);
-    Some((fields.next()?.ok()?, fields.next()?.ok()?))
-}
-
-/// How often it was given a processor, of a `schedstat` that has been read.
-pub(crate) fn turns_in(stat: &str) -> Option<u64> {
-    stat.split_ascii_whitespace().nth(2)?.parse().ok()
+    let schedule = Processor::default().scheduled(stat)?;
+    Some(schedule.delayed_ns)
 }
 
 /// The growth of a thread's [delay](delay_ns) and of its time on a processor since this was made.
 pub(crate) struct Delay<T> {
     thread: T,
-    before: (u64, u64),
-    last: (u64, u64),
+    before: Processor,
+    last: Processor,
 }
 
 impl<T: Display> Delay<T> {
@@ -72,12 +62,12 @@ impl<T: Display> Delay<T> {
     /// The growth of the delay up to the last look. 0 if another thread, which has waited for less, has become the process
     /// since (exec(2)).
     pub(crate) fn ns(&self) -> u64 {
-        self.last.1.saturating_sub(self.before.1)
+        self.last.since(self.before).delayed_ns
     }
 
     /// The time up to the last look in which the thread was not asleep.
     pub(crate) fn awake_ns(&self) -> u64 {
-        self.last.0.saturating_sub(self.before.0) + self.ns()
+        self.last.since(self.before).total_ns + self.ns()
     }
 }
 

@@ -111,6 +111,18 @@ impl Processor {
             ..Self::default()
         }
     }
+
+    /// The same parts, with what a thread's `schedstat` (proc(5)) has: to the nanosecond, its time, its delay and its turns.
+    pub(crate) fn scheduled(self, schedstat: &str) -> Option<Self> {
+        let mut fields = schedstat.split_ascii_whitespace().map(str::parse);
+        let mut next = || fields.next()?.ok();
+        Some(Self {
+            total_ns: next()?,
+            delayed_ns: next()?,
+            turns: next()?,
+            ..self
+        })
+    }
 }
 
 /// The `stat` of a process, without its children, or of a thread.

@@ -1,7 +1,6 @@
 //! The threads of a process, each with the counters that the kernel keeps for it alone: its reads and writes, without those
 //! of the children that the process has waited for, and its time on a processor; and with the call that it is in.
 
-use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
 use perf_event::events::Software;
@@ -96,8 +95,8 @@ impl Thread {
     fn open(process: i32, thread: i32) -> Option<Self> {
         let open = |file: &str| File::open(format!("/proc/{process}/task/{thread}/{file}")).ok();
         let schedule = open("schedstat")?;
-        let total_ns = clock::schedule_in(&read_again(&schedule).ok()?)?.0;
-        let samples = Samples::of(thread, total_ns).ok();
+        let before = Processor::default().scheduled(&read_again(&schedule).ok()?)?;
+        let samples = Samples::of(thread, before.total_ns).ok();
         Some(Self {
             io: open("io")?,
             schedule,
@@ -128,14 +127,7 @@ impl Thread {
         let io = IoCounters::read(&self.io).ok()?;
         let stat = Stat::parse(&read_again(&self.stat).ok()?)?;
         let schedule = read_again(&self.schedule).ok()?;
-        let (total_ns, delayed_ns) = clock::schedule_in(&schedule)?;
-        let processor = Processor {
-            total_ns,
-            delayed_ns,
-            turns: clock::turns_in(&schedule)?,
-            ..stat.processor
-        };
-        Some((io, processor))
+        Some((io, stat.processor.scheduled(&schedule)?))
     }
 
     /// Its counters at this moment.
