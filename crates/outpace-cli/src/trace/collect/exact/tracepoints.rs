@@ -31,9 +31,8 @@ const SEARCHES: usize = 4;
 
 /// The tracepoint with this name, where this user may read its number.
 pub(super) fn point(name: &str) -> io::Result<Tracepoint> {
-    let file = format!("/sys/kernel/tracing/events/raw_syscalls/{name}/id");
-    let number = fs::read_to_string(file)?.trim().parse();
-    number.map(Tracepoint::with_id).map_err(io::Error::other)
+    // The whole path: without it, it is looked for in debugfs, which may not be mounted.
+    Tracepoint::with_name(format!("/sys/kernel/tracing/events/raw_syscalls/{name}"))
 }
 
 /// An event of this thread whose records may go to a ring, not yet enabled.
