@@ -20,11 +20,11 @@ use crate::user::output::{self, Reserved};
 use crate::user::quantity::whole;
 use crate::user::screen::Screen;
 use clap::Args;
-use collect::{Seen, Subject};
+use collect::Subject;
 use fxprof_processed_profile::Profile;
 use judge::verdict::Verdict;
 use judge::{stacks, streams};
-use model::{Elsewhere, Findings, MOST_SPANS};
+use model::{Findings, MOST_SPANS};
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -172,11 +172,9 @@ fn findings_of(subject: Subject, exact: bool, most_spans: usize) -> io::Result<F
             words.collect()
         }
     };
-    let (mut run, seen) = collect::record(subject, exact, most_spans)?;
-    let (streams, elsewhere) = match seen {
-        Seen::Processes(processes) => (streams::sampled(&processes, &run), Elsewhere::default()),
-        Seen::Calls(entries) => streams::exact(entries, &run),
-    };
+    let (mut run, processes, calls) = collect::record(subject, exact, most_spans)?;
+    let (mut streams, elsewhere) = streams::exact(&calls, &run);
+    streams.extend(streams::sampled(&processes, &run));
     let (stacks, is_lost) = stacks::at_writes(&run.samples);
     if is_lost {
         let note = "most call stacks at the writes end in the C library, which keeps no frame pointers here; `perf record \

@@ -31,16 +31,8 @@ pub(super) enum Subject {
     Process(i32),
 }
 
-/// The writes that were seen.
-pub(super) enum Seen {
-    /// Processes, with the kernel's counts of their writes.
-    Processes(Vec<Watched>),
-    /// Every call, by program and stream.
-    Calls(Vec<LedgerEntry>),
-}
-
-/// A run, with the writes that were seen.
-type Recorded = io::Result<(Recording, Seen)>;
+/// A run, with the writes that were seen: processes, with the kernel's counts of their writes; or every call, by program and stream.
+type Recorded = io::Result<(Recording, Vec<Watched>, Vec<LedgerEntry>)>;
 
 /// Traces it to its end: every call (`exact`), or by counters and samples. For a profile with at most so many spans, if any.
 pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Recorded {
@@ -66,7 +58,7 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
     process.into_iter().for_each(&mut ready);
     let before = processor_time(process, Processor::default());
     let mechanism = if exact { exactly } else { lightly };
-    let (mut run, seen) = mechanism(subject, timeline, &mut ready)?;
+    let (mut run, processes, calls) = mechanism(subject, timeline, &mut ready)?;
     // It may have been killed before it began. One that was running already is no child of ours.
     let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
     run.ending = ending.filter(|_| process.is_none());
@@ -106,7 +98,7 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
         Some(Ok(samples)) => run.samples = samples,
         Some(Err(error)) => run.notes.push(format!("no call stacks: perf: {error}")),
     }
-    Ok((run, seen))
+    Ok((run, processes, calls))
 }
 
 /// Of a process and its descendants (`last` where it is gone), or of the children that have been reaped.
@@ -120,20 +112,18 @@ fn processor_time(process: Option<i32>, last: Processor) -> Processor {
 
 /// By the kernel's counters and samples.
 fn lightly(subject: Subject, timeline: Timeline, ready: &mut dyn FnMut(i32)) -> Recorded {
-    let (mut run, processes) = match subject {
-        Subject::Process(process) => watch::watch(process, false, timeline, clock::now_ns())?,
-        Subject::Program(command) => {
-            let (root, began_ns) = gate::start(command, |root, mut gate| {
-                ready(root);
-                // A short program may end before we run again.
-                let began_ns = clock::now_ns();
-                // Should it be gone, that is seen next.
-                let _ = gate.write_all(b"!");
-                Ok((root, began_ns))
-            })?;
-            watch::watch(root, true, timeline, began_ns)?
-        }
+    let (root, launched, began_ns) = match subject {
+        Subject::Process(process) => (process, false, clock::now_ns()),
+        Subject::Program(command) => gate::start(command, |root, mut gate| {
+            ready(root);
+            // A short program may end before we run again.
+            let began_ns = clock::now_ns();
+            // Should it be gone, that is seen next.
+            let _ = gate.write_all(b"!");
+            Ok((root, true, began_ns))
+        })?,
     };
+    let (mut run, processes) = watch::watch(root, launched, timeline, began_ns)?;
     let ran = processes.iter().map(|process| process.threads.all());
     let ran = ran.fold(Processor::default(), |sum, own| sum.plus(own.processor));
     (run.user_ns, run.system_ns) = (ran.user_ns, ran.system_ns);
@@ -154,7 +144,7 @@ fn lightly(subject: Subject, timeline: Timeline, ready: &mut dyn FnMut(i32)) -> 
             run.missed, tree.write_calls
         ));
     }
-    Ok((run, Seen::Processes(processes)))
+    Ok((run, processes, Vec::new()))
 }
 
 /// Of a program at its gate, or of a process that is running already, with its descendants.
@@ -212,5 +202,5 @@ fn exactly(subject: Subject, timeline: Timeline, ready: &mut dyn FnMut(i32)) -> 
     let most_ns = run.wall_ns.saturating_sub(clock::children().user_ns);
     run.overhead_ns = run.overhead_ns.min(most_ns);
     run.timeline = std::mem::take(&mut ledger.timeline);
-    Ok((run, Seen::Calls(ledger.into_entries())))
+    Ok((run, Vec::new(), ledger.into_entries()))
 }

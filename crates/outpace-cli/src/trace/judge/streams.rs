@@ -333,18 +333,12 @@ fn in_language(buffering: Buffering, language: Language) -> Buffering {
 const WAIT_NS: u64 = 10_000;
 
 /// The streams of the exact modes, and the writes to other files.
-pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>, Elsewhere) {
+pub(crate) fn exact(entries: &[LedgerEntry], run: &Recording) -> (Vec<Stream>, Elsewhere) {
     let mut streams = Vec::new();
     let (mut elsewhere, mut places) = (Elsewhere::default(), Places(run, HashMap::new()));
-    let writers = |entry: &LedgerEntry| {
-        let stream = &entry.stream;
-        let of = (Rc::clone(&stream.program), stream.target.identity);
-        (of, entry.threads.len(), stream.descriptors, stream.calls)
-    };
-    let writers: Vec<_> = entries.iter().map(writers).collect();
     for entry in entries {
-        let (mut stream, is_read_within) = (entry.stream, entry.is_read_within);
-        let durations_ns = &stream.tally.durations_ns;
+        let (mut stream, is_read_within) = (entry.stream.clone(), entry.is_read_within);
+        let durations_ns = &entry.stream.tally.durations_ns;
         if !is_output(&stream) {
             elsewhere.calls += stream.calls;
             elsewhere.bytes += stream.bytes;
@@ -358,11 +352,15 @@ pub(crate) fn exact(entries: Vec<LedgerEntry>, run: &Recording) -> (Vec<Stream>,
         let long_ns = durations_ns.excess(WAIT_NS, typical_ns as u64);
         let measured_ns = (durations_ns.sum() - long_ns) as f64;
         let added_ns = (calls * run.call_ns).min(measured_ns);
-        let of_it = writers.iter().filter(|of| of.0.1 == stream.target.identity);
-        let threads = of_it.clone().map(|of| of.1).sum();
-        let mut of_it = of_it.filter(|of| of.0.0 == stream.program);
-        let is_mixed = of_it.any(|of| of.2 != stream.descriptors && of.3 * 10 >= stream.calls);
-        stream.is_mixed = is_mixed;
+        let place = stream.target.identity;
+        let of_it = (entries.iter()).filter(|of| of.stream.target.identity == place);
+        let threads = of_it.clone().map(|of| of.threads.len()).sum();
+        let mut others = of_it.map(|of| &of.stream);
+        stream.is_mixed = others.any(|of| {
+            of.program == entry.stream.program
+                && of.descriptors != entry.stream.descriptors
+                && of.calls * 10 >= entry.stream.calls
+        });
         let is_no_wait = places.are_no_wait(&mut stream, threads, is_read_within);
         let is_of_root = entry.threads.iter().eq([&run.root]);
         // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
@@ -684,7 +682,7 @@ mod tests {
                 mode: Mode::Tracepoints,
                 ..Recording::default()
             };
-            let (streams, _) = exact(ledger.into_entries(), &run);
+            let (streams, _) = exact(&ledger.into_entries(), &run);
             assert!(streams[0].in_kernel_ns.high < 2_000_000.0);
             streams[0].waiting_ns
         };
