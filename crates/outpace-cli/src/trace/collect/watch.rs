@@ -5,7 +5,7 @@ use super::threads::Reading;
 use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::{self, Ending};
-use crate::platform::procfs::{self, IoCounters, Processor};
+use crate::platform::procfs::{self, IoCounters};
 use crate::platform::{interrupts, signals, stops};
 use crate::trace::model::{Mode, Recording, Timeline};
 use crate::user::quantity::counted;
@@ -37,12 +37,10 @@ const LISTEN_EVERY_NS: u64 = 100_000_000;
 
 #[derive(Default)]
 struct Watcher {
-    root: i32,
+    run: Recording,
     launched: bool,
     alive: HashMap<i32, Watched>,
     ended: Vec<Watched>,
-    timeline: Timeline,
-    looks: u64,
     last_look_ns: u64,
     /// How often threads were listened to.
     listens: u64,
@@ -61,24 +59,27 @@ pub(super) fn watch(
     began_ns: u64,
 ) -> io::Result<(Recording, Vec<Watched>)> {
     let before = IoCounters::of("self").unwrap_or_default();
-    let watcher = Watcher {
-        root,
+    let mut watcher = Watcher {
+        run: Recording {
+            root,
+            mode: Mode::Sampled,
+            timeline,
+            ..Recording::default()
+        },
         launched,
-        timeline,
         last_look_ns: began_ns,
         child_ended: true,
         ..Watcher::default()
     };
-    let (mut run, processes) = watcher.watch()?;
-    let after = IoCounters::of("self").ok().filter(|_| launched);
-    run.tree = run.tree.or(after.map(|after| after.since(before)));
-    Ok((run, processes))
+    watcher.watch()?;
+    watcher.run.wall_ns = clock::now_ns() - began_ns;
+    watcher.finish(before);
+    Ok((watcher.run, watcher.ended))
 }
 
 impl Watcher {
-    fn watch(mut self) -> io::Result<(Recording, Vec<Watched>)> {
+    fn watch(&mut self) -> io::Result<()> {
         let began_ns = self.last_look_ns;
-        let mut ending = None;
         let mut due_ns = began_ns;
         loop {
             let now_ns = clock::now_ns();
@@ -90,83 +91,66 @@ impl Watcher {
                 self.peek(since_ns);
             }
             if self.launched && std::mem::take(&mut self.child_ended) {
-                ending = self.reap()?;
+                self.reap()?;
                 self.stop();
             }
-            let root = self.alive.get(&self.root);
+            let root = self.alive.get(&self.run.root);
             let is_gone = root.is_none_or(|root| root.stat.is_over());
-            let over = [is_gone, ending.is_some()][usize::from(self.launched)];
-            if over || interrupts::end_watching(self.root, self.launched) {
-                break;
+            let over = [is_gone, self.run.ending.is_some()][usize::from(self.launched)];
+            if over || interrupts::end_watching(self.run.root, self.launched) {
+                return Ok(());
             }
             // Until the next is due, or a signal (a child's end among them) arrives.
             let pause_ns = due_ns.saturating_sub(clock::now_ns());
             self.child_ended |= interrupts::sleep(Duration::from_nanos(pause_ns));
         }
-        Ok(self.finish(ending, clock::now_ns() - began_ns))
     }
 
-    fn finish(mut self, ending: Option<Ending>, wall_ns: u64) -> (Recording, Vec<Watched>) {
-        // With -p, those that are left have the counts of the children that they have waited for.
-        let left = self.alive.contains_key(&self.root) && !self.launched;
-        let counts = self.alive.values().map(Watched::with_children);
-        let tree = left.then(|| counts.fold(IoCounters::default(), IoCounters::plus));
-        let alive = std::mem::take(&mut self.alive).into_values();
-        self.ended.extend(alive);
+    /// Sums up what was seen. `before`: our own counts before the program began.
+    fn finish(&mut self, before: IoCounters) {
+        let (run, alive) = (&mut self.run, &mut self.alive);
+        if self.launched {
+            let after = IoCounters::of("self").ok();
+            run.tree = after.map(|after| after.since(before));
+        } else if alive.contains_key(&run.root) {
+            // Those that are left have the counts of the children that they have waited for.
+            run.tree = (alive.values().map(Watched::with_children)).reduce(IoCounters::plus);
+        }
+        self.ended.extend(alive.drain().map(|(_, watched)| watched));
         self.ended.sort_by_key(|process| process.first_ns);
-        let (delayed_ns, beside_ns) = self.delayed_and_beside_ns();
-        let processes = || self.ended.iter();
-        let threads = processes().flat_map(|process| process.threads.own());
-        let longest_ns = threads.map(|(_, own)| own.processor.total_ns);
-        let other_ns = processes().map(|process| process.works_alone_ns());
-        let writes: u64 = processes().map(|process| process.own().write_calls).sum();
-        let note = (self.disputed * 100 > writes).then(|| {
-            let calls = counted(self.disputed, "write call");
-            format!("up to {calls} of a program that became another one (exec) may be counted for the later one")
-        });
-        let others = "other calls between the writes could not be counted: their time is in that of the writes";
-        let hides_others = processes().any(Watched::hides_other_calls);
-        let others = hides_others.then(|| others.to_owned());
-        let is_gone = !self.launched && procfs::name(self.root).is_none();
-        let last = "the counts are those of the last sample before the process ended";
-        let last = is_gone.then(|| last.to_owned());
-        let root = processes().rfind(|process| process.process == self.root);
-        let run = Recording {
-            notes: [note, others, last].into_iter().flatten().collect(),
-            busiest_ns: longest_ns.max().unwrap_or(0),
-            busiest_other_ns: other_ns.max().unwrap_or(0),
-            unseen: processes().find_map(|process| process.unseen),
-            ending,
-            wall_ns,
-            overhead_ns: processes().map(|process| process.peeking_ns).sum(),
-            delayed_ns,
-            beside_ns,
-            tree,
-            timeline: self.timeline,
-            looks: self.looks,
-            last: root.map_or_else(Processor::default, |root| root.stat.with_children()),
-            root: self.root,
-            mode: Mode::Sampled,
-            ..Recording::default()
-        };
-        (run, self.ended)
-    }
-
-    /// How long the tree was ready to run without a processor, or stopped: the first thread of the root and those that wrote, or
-    /// a process that the root waited for. And how long other threads ran beside those.
-    fn delayed_and_beside_ns(&self) -> (u64, u64) {
-        let (mut longest_ns, mut beside_ns) = (0, 0);
-        for watched in &self.ended {
-            for (id, Reading { io, processor }) in watched.threads.own() {
-                if id == self.root || io.write_calls > 0 {
-                    // Threads that are ready at the same time have waited as long as the one that waited longest.
-                    longest_ns = longest_ns.max(processor.delayed_ns + watched.stopped_ns);
+        // The tree was ready to run without a processor, or stopped, while the first thread of the root was, or one that wrote.
+        let mut writes = 0;
+        for process in &self.ended {
+            writes += process.own().write_calls;
+            run.overhead_ns += process.peeking_ns;
+            run.busiest_other_ns = run.busiest_other_ns.max(process.works_alone_ns());
+            run.unseen = run.unseen.or(process.unseen);
+            if process.process == run.root {
+                run.last = process.stat.with_children();
+            }
+            for (id, Reading { io, processor }) in process.threads.own() {
+                run.busiest_ns = run.busiest_ns.max(processor.total_ns);
+                if id == run.root || io.write_calls > 0 {
+                    // Those that are ready at the same time have waited as long as the one that waited longest.
+                    let delayed_ns = processor.delayed_ns + process.stopped_ns;
+                    run.delayed_ns = run.delayed_ns.max(delayed_ns);
                 } else {
-                    beside_ns += processor.total_ns;
+                    run.beside_ns += processor.total_ns;
                 }
             }
         }
-        (longest_ns, beside_ns)
+        if self.disputed * 100 > writes {
+            let calls = counted(self.disputed, "write call");
+            run.notes.push(format!("up to {calls} of a program that became another one (exec) may be counted for the later one"));
+        }
+        if self.ended.iter().any(Watched::hides_other_calls) {
+            let others = "other calls between the writes could not be counted: their time is in that of the writes";
+            run.notes.push(others.to_owned());
+        }
+        if !self.launched && procfs::name(run.root).is_none() {
+            let last = "the counts are those of the last sample before the process ended";
+            run.notes.push(last.to_owned());
+        }
     }
 
     /// Looks exactly at a thread that writes much, of each process whose samples do not show how it is buffered.
@@ -185,7 +169,7 @@ impl Watcher {
 
     /// Looks for new processes and threads, and reads the counters.
     fn search(&mut self, now_ns: u64) {
-        let mut roots = vec![self.root];
+        let mut roots = vec![self.run.root];
         if self.launched {
             // Orphans of the tree have become our own children.
             roots.extend(procfs::own_children());
@@ -234,7 +218,7 @@ impl Watcher {
         let mut wrote_before = false;
         if !known.is_some_and(Watched::runs_as_before) {
             let known = self.alive.get(&process);
-            let ran_before = !self.launched && self.looks == 0;
+            let ran_before = !self.launched && self.run.looks == 0;
             let Some(next) = Watched::find(process, threads, known, ran_before, now_ns) else {
                 return;
             };
@@ -253,20 +237,20 @@ impl Watcher {
     /// Samples every thread.
     fn sample(&mut self, now_ns: u64) {
         let from_ns = std::mem::replace(&mut self.last_look_ns, now_ns);
-        self.looks += 1;
+        self.run.looks += 1;
         // Those that have children wait for them, usually.
         let alive = self.alive.values();
         let parents: HashSet<i32> = alive.map(|process| process.stat.parent).collect();
         let is_last = |process: &&i32| !parents.contains(process);
         let beside_others = self.alive.keys().filter(is_last).count() > 1;
         for watched in self.alive.values_mut() {
-            watched.sample([from_ns, now_ns], beside_others, &mut self.timeline);
+            watched.sample([from_ns, now_ns], beside_others, &mut self.run.timeline);
         }
     }
 
     /// Stops with the program.
     fn stop(&mut self) {
-        let stopped_ns = stops::follow(self.root);
+        let stopped_ns = stops::follow(self.run.root);
         for watched in self.alive.values_mut() {
             watched.stopped_ns += stopped_ns;
             watched.last_ns += stopped_ns;
@@ -275,12 +259,12 @@ impl Watcher {
     }
 
     /// Reads the final counters of children that have ended, then reaps them.
-    fn reap(&mut self) -> io::Result<Option<Ending>> {
-        let mut root = None;
+    fn reap(&mut self) -> io::Result<()> {
+        let root = self.run.root;
         let mut ended = signals::ended(procfs::own_children());
         // It is a child of the thread that started it, until that has ended, too; and there may be too few open files to see it.
-        if !ended.contains(&self.root) && ending::has_ended(self.root) {
-            ended.push(self.root);
+        if !ended.contains(&root) && ending::has_ended(root) {
+            ended.push(root);
         }
         if !ended.is_empty() {
             // They may have become other programs since the last search.
@@ -295,9 +279,11 @@ impl Watcher {
                 watched.reaped = (!watched.has_reaped()).then(own);
                 self.ended.push(watched.end());
             }
-            root = ending.filter(|_| process == self.root).or(root);
+            if process == root {
+                self.run.ending = ending;
+            }
         }
-        Ok(root)
+        Ok(())
     }
 }
 
