@@ -153,8 +153,9 @@ fn every_call(
     gate: Option<UnixStream>,
     ledger: &mut Ledger,
     ready: &mut dyn FnMut(i32),
-) -> io::Result<Recording> {
+) -> io::Result<()> {
     let launched = gate.is_some();
+    ledger.run.root = root;
     for &process in procfs::tree(vec![root]).keys() {
         ledger.look_at(process);
     }
@@ -164,19 +165,19 @@ fn every_call(
         ready(root);
     }
     match rings {
-        Ok(rings) => tracepoints::watch(rings, root, gate, ledger),
+        Ok(rings) => tracepoints::watch(rings, gate, ledger),
         Err(refusal) => {
             let both = |error| format!("tracepoints: {refusal}; ptrace: {error}");
-            let tracer = Tracer::attach(root, ledger, launched);
+            let tracer = Tracer::attach(ledger, launched);
             let tracer =
                 tracer.map_err(|error| io::Error::new(io::ErrorKind::Unsupported, both(error)));
-            let mut run = tracer?.run(gate)?;
-            run.notes.push(format!(
+            tracer?.run(gate)?;
+            ledger.run.notes.push(format!(
                 "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON, a readable \
                  /sys/kernel/tracing and enough locked memory, tracing costs a hundredth of this, and setuid programs keep \
                  their privileges"
             ));
-            Ok(run)
+            Ok(())
         }
     }
 }
@@ -184,23 +185,23 @@ fn every_call(
 /// Every call, by the cheapest mechanism that is allowed.
 fn exactly(subject: Subject, timeline: Timeline, ready: &mut dyn FnMut(i32)) -> Recorded {
     let mut ledger = Ledger::default();
-    ledger.timeline = timeline;
-    let mut run = match subject {
+    ledger.run.timeline = timeline;
+    match subject {
         Subject::Program(command) => gate::start(command, |root, gate| {
             every_call(root, Some(gate), &mut ledger, ready)
         }),
         Subject::Process(root) => every_call(root, None, &mut ledger, ready),
     }?;
+    let mut run = std::mem::take(&mut ledger.run);
     if run.lost > 0 {
         let lost = counted(run.lost, "record") + " were lost: too little locked memory";
         run.notes.push(lost);
     }
     // Where it hardly slept, those waits were short.
     let sleeps = run.asleep_ns.is_none_or(|ns| ns > run.wall_ns / 10);
-    run.unseen = (ledger.unseen).filter(|&way| sleeps || way != Unseen::Polled);
+    run.unseen = (run.unseen).filter(|&way| sleeps || way != Unseen::Polled);
     // Leaves at least the program's own processor time.
     let most_ns = run.wall_ns.saturating_sub(clock::children().user_ns);
     run.overhead_ns = run.overhead_ns.min(most_ns);
-    run.timeline = std::mem::take(&mut ledger.timeline);
     Ok((run, Vec::new(), ledger.into_entries()))
 }

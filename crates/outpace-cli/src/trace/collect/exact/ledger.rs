@@ -3,7 +3,7 @@
 use crate::platform::doing::Doing;
 use crate::platform::{clock, procfs};
 use crate::trace::kernel::calls::{Call, WRITE_FAMILY};
-use crate::trace::model::{Descriptors, Kind, Language, Stream, Target, Timeline, Unseen};
+use crate::trace::model::{Descriptors, Kind, Language, Recording, Stream, Target, Unseen};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::rc::Rc;
@@ -63,10 +63,8 @@ pub(crate) struct Ledger {
     inside: HashMap<i32, (i64, [u64; 6], Option<Call>)>,
     /// By program, descriptor and destination.
     entries: BTreeMap<StreamKey, LedgerEntry>,
-    /// Each call, for a profile.
-    pub(crate) timeline: Timeline,
-    /// A way to write that one of the processes may use and that is not seen.
-    pub(crate) unseen: Option<Unseen>,
+    /// The run in which they are made.
+    pub(crate) run: Recording,
 }
 
 impl Ledger {
@@ -77,7 +75,7 @@ impl Ledger {
     }
 
     fn process(&mut self, process: i32) -> &mut TracedProcess {
-        let unseen = &mut self.unseen;
+        let unseen = &mut self.run.unseen;
         self.processes.entry(process).or_insert_with(|| {
             if procfs::is_foreign(process) {
                 *unseen = Some(Unseen::Foreign);
@@ -186,7 +184,7 @@ impl Ledger {
             write.result = result;
             self.add(&write);
         } else if REQUESTING.contains(&number) {
-            self.unseen = Some(Unseen::Request);
+            self.run.unseen = Some(Unseen::Request);
         } else if COPYING.contains(&number)
             && result >= 0
             && (number != libc::SYS_fcntl || COPIES.contains(&(arguments[1] as i32)))
@@ -228,7 +226,7 @@ impl Ledger {
         let target = self.target(call.process, call.descriptor);
         let descriptor = self.stream_of(call.process, call.descriptor, &target);
         if call.result == -i64::from(libc::EAGAIN) && descriptor <= 2 {
-            self.unseen.get_or_insert(Unseen::Polled);
+            self.run.unseen.get_or_insert(Unseen::Polled);
         }
         let process = &self.processes[&call.process];
         let key = (Rc::clone(&process.program), descriptor, target.identity);
@@ -255,7 +253,8 @@ impl Ledger {
         entry.stream.calls += 1;
         entry.stream.bytes += u64::try_from(call.result).unwrap_or(0);
         entry.stream.tally.add(call);
-        self.timeline.call(call, descriptor, &entry.stream.program);
+        let timeline = &mut self.run.timeline;
+        timeline.call(call, descriptor, &entry.stream.program);
     }
 
     /// The stream that a call writes to: another descriptor of the same file as stdout or stderr stands

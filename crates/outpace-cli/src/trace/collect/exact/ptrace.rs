@@ -5,7 +5,7 @@ use crate::platform::ending::{self, Ending};
 use crate::platform::procfs;
 use crate::platform::{clock, interrupts, signals, stops};
 use crate::trace::kernel::{memory, sys};
-use crate::trace::model::{Mode, Recording, Unseen};
+use crate::trace::model::{Mode, Unseen};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -23,9 +23,6 @@ pub(crate) struct Tracer<'a> {
     started: bool,
     /// The program has ended, or the user interrupts: each thread is let go at its next stop.
     is_over: bool,
-    /// Of the program, without the processes it leaves behind. Time without a processor is not counted: every stop causes
-    /// some.
-    run: Recording,
 }
 
 /// How long to ask for the next stop before sleeping.
@@ -41,8 +38,11 @@ const OPTIONS: libc::c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC;
 
 impl<'a> Tracer<'a> {
-    /// Traces a process and its descendants, of which each thread stops now.
-    pub(crate) fn attach(root: i32, ledger: &'a mut Ledger, launched: bool) -> io::Result<Self> {
+    /// Traces a process and its descendants, of which each thread stops now. The ledger's run is that of the program, without the
+    /// processes it leaves behind. Time without a processor is not counted: every stop causes some.
+    pub(crate) fn attach(ledger: &'a mut Ledger, launched: bool) -> io::Result<Self> {
+        let root = ledger.run.root;
+        (ledger.run.mode, ledger.run.call_ns) = (Mode::Ptrace, f64::INFINITY);
         let mut tracer = Self {
             ledger,
             threads: HashMap::from([(root, root)]),
@@ -50,12 +50,6 @@ impl<'a> Tracer<'a> {
             launched,
             started: !launched,
             is_over: false,
-            run: Recording {
-                call_ns: f64::INFINITY,
-                root,
-                mode: Mode::Ptrace,
-                ..Recording::default()
-            },
         };
         let mut seen = HashSet::new();
         loop {
@@ -72,19 +66,19 @@ impl<'a> Tracer<'a> {
                     // It has ended meanwhile.
                     Err(_) if !procfs::running_threads(process).contains(&thread) => {}
                     Err(error) if process == root => return Err(error),
-                    Err(_) => tracer.ledger.unseen = Some(Unseen::Refused),
+                    Err(_) => tracer.ledger.run.unseen = Some(Unseen::Refused),
                 }
             }
         }
     }
 
     /// Traces it until it has ended, or, if there is no gate, the user interrupts.
-    pub(crate) fn run(mut self, gate: Option<UnixStream>) -> io::Result<Recording> {
+    pub(crate) fn run(mut self, gate: Option<UnixStream>) -> io::Result<()> {
         let began_ns = clock::now_ns();
         // Should the program be gone, its end is the next event.
         let _ = gate.map(|mut gate| gate.write_all(b"!"));
         while !self.threads.is_empty() {
-            if !self.started && ending::has_exited(self.run.root)? {
+            if !self.started && ending::has_exited(self.ledger.run.root)? {
                 // It could not be started; the starting thread reaps it.
                 break;
             }
@@ -94,25 +88,25 @@ impl<'a> Tracer<'a> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
-            let is_interrupted = interrupts::end_watching(self.run.root, self.launched);
-            let is_gone = self.run.ending.is_some() || self.threads.is_empty();
+            let is_interrupted = interrupts::end_watching(self.ledger.run.root, self.launched);
+            let is_gone = self.ledger.run.ending.is_some() || self.threads.is_empty();
             if !self.is_over && (is_gone || is_interrupted) {
                 self.is_over = true;
-                self.run.wall_ns = clock::now_ns() - began_ns;
+                self.ledger.run.wall_ns = clock::now_ns() - began_ns;
                 // One that has ended is reported next.
                 let threads = self.threads.keys();
                 threads.for_each(|&thread| drop(sys::interrupt(thread)));
             }
         }
-        Ok(self.run)
+        Ok(())
     }
 
     fn event(&mut self, (thread, status): (i32, i32)) -> io::Result<()> {
         self.stopped.remove(&thread);
         if let Some(ending) = Ending::from_status(status) {
             self.threads.remove(&thread);
-            if thread == self.run.root {
-                self.run.ending = Some(ending);
+            if thread == self.ledger.run.root {
+                self.ledger.run.ending = Some(ending);
             }
             return Ok(());
         }
@@ -156,7 +150,7 @@ impl<'a> Tracer<'a> {
     fn stop(&mut self, thread: i32, signal: i32) -> io::Result<()> {
         sys::resume(thread, libc::PTRACE_LISTEN, 0)?;
         self.stopped.insert(thread);
-        if thread == self.run.root && self.launched {
+        if thread == self.ledger.run.root && self.launched {
             let until_ns = clock::now_ns() + PATIENCE_NS;
             while self.stopped.len() < self.threads.len() && clock::now_ns() < until_ns {
                 match sys::wait_any(SPIN, false)? {
@@ -168,7 +162,7 @@ impl<'a> Tracer<'a> {
                 return Ok(());
             }
             let (stopped_ns, is_continued) = stops::stop_with(thread, signal);
-            self.run.delayed_ns += stopped_ns;
+            self.ledger.run.delayed_ns += stopped_ns;
             if is_continued {
                 signals::continue_job(thread);
             }
@@ -203,7 +197,7 @@ impl<'a> Tracer<'a> {
                 sys::AtCall::No => {}
             }
         }
-        self.run.overhead_ns += clock::now_ns() - now_ns;
+        self.ledger.run.overhead_ns += clock::now_ns() - now_ns;
         self.go_on(thread, 0)
     }
 

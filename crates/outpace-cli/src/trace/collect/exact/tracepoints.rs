@@ -5,10 +5,10 @@ use super::Ledger;
 use super::tails::Tails;
 use crate::platform::clock::{self, Delay};
 use crate::platform::ending::Ending;
-use crate::platform::procfs::{self, Processor, Stat};
+use crate::platform::procfs::{self, Stat};
 use crate::platform::{interrupts, stops};
 use crate::trace::kernel::{Call, memory, sys};
-use crate::trace::model::{Mode, Recording};
+use crate::trace::model::Mode;
 use perf_event::events::{Event as Kind, Software, Tracepoint};
 use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler, data};
 use perf_event_open_sys::bindings::PERF_RECORD_MISC_COMM_EXEC as COMM_EXEC;
@@ -206,12 +206,10 @@ struct Reader {
     records: Vec<Record>,
     /// Whether a program has been started.
     started: bool,
-    /// The program's process, and when a thread of it ended last.
-    root: i32,
+    /// When a thread of the program's process ended last.
     ended_ns: Option<u64>,
     /// The count of calls that have returned, writes and others.
     calls: u64,
-    lost: u64,
 }
 
 impl Reader {
@@ -246,7 +244,7 @@ impl Reader {
                 self.started = true;
                 ledger.executed(of.0, &name);
             }
-            Event::Lost(records) => self.lost += records,
+            Event::Lost(records) => ledger.run.lost += records,
             Event::Mapped(file) => ledger.mapped(of.0, Path::new(&file)),
             Event::Enter(number, arguments) => {
                 let write = Call::begun(of, number, &arguments);
@@ -254,7 +252,7 @@ impl Reader {
             }
             Event::Ended => {
                 ledger.cut_off(of.1, time_ns);
-                if of.0 == self.root {
+                if of.0 == ledger.run.root {
                     self.ended_ns = Some(time_ns);
                 }
             }
@@ -295,11 +293,10 @@ fn call_ns(rings: &mut Rings) -> io::Result<f64> {
 /// Watches a process and its descendants until it has ended, or, if there is no gate, the user interrupts.
 pub(crate) fn watch(
     mut rings: Rings,
-    root: i32,
     gate: Option<UnixStream>,
     ledger: &mut Ledger,
-) -> io::Result<Recording> {
-    let launched = gate.is_some();
+) -> io::Result<()> {
+    let (root, launched) = (ledger.run.root, gate.is_some());
     if !launched {
         let threads = procfs::tree_threads(root).into_iter();
         threads.for_each(|of| ledger.found(of));
@@ -308,11 +305,8 @@ pub(crate) fn watch(
     let mut delay = Delay::of(root);
     // Should the program be gone, that is seen next.
     let _ = gate.map(|mut gate| gate.write_all(b"!"));
-    let mut reader = Reader {
-        root,
-        ..Reader::default()
-    };
-    let (mut ending, mut stopped_ns, mut last) = (None, 0, Processor::default());
+    let mut reader = Reader::default();
+    let mut stopped_ns = 0;
     loop {
         rings.wait();
         if launched {
@@ -322,13 +316,14 @@ pub(crate) fn watch(
         // Another's child may stay a zombie.
         let stat = Stat::of(root);
         let is_over = stat.is_none_or(Stat::is_over);
-        last = stat.map_or(last, Stat::with_children);
+        ledger.run.last = stat.map_or(ledger.run.last, Stat::with_children);
         reader.drain(&mut rings, ledger, clock::now_ns());
         if launched && reader.started {
             // One that could not be started is reaped by the thread that has tried to.
-            ending = Ending::reap(root)?;
+            ledger.run.ending = Ending::reap(root)?;
         }
-        if is_over || ending.is_some() || interrupts::end_watching(root, launched) {
+        let is_over = is_over || ledger.run.ending.is_some();
+        if is_over || interrupts::end_watching(root, launched) {
             break;
         }
     }
@@ -345,19 +340,12 @@ pub(crate) fn watch(
     let call_ns = call_ns(&mut rings).unwrap_or(f64::INFINITY);
     // On another thread, if there can be one: closing an event may take as long as thousands of calls.
     let _ = std::thread::Builder::new().spawn(move || drop(rings));
-    let overhead_ns = (reader.calls as f64 * call_ns) as u64;
-    Ok(Recording {
-        ending,
-        wall_ns,
-        call_ns,
-        overhead_ns,
-        busiest_ns: (delay.awake_ns() - delay.ns()).saturating_sub(overhead_ns),
-        delayed_ns: delay.ns() + stopped_ns,
-        asleep_ns: Some(wall_ns.saturating_sub(delay.awake_ns() + stopped_ns)),
-        lost: reader.lost,
-        last,
-        root,
-        mode: Mode::Tracepoints,
-        ..Recording::default()
-    })
+    let run = &mut ledger.run;
+    run.mode = Mode::Tracepoints;
+    (run.wall_ns, run.call_ns) = (wall_ns, call_ns);
+    run.overhead_ns = (reader.calls as f64 * call_ns) as u64;
+    run.busiest_ns = (delay.awake_ns() - delay.ns()).saturating_sub(run.overhead_ns);
+    run.delayed_ns = delay.ns() + stopped_ns;
+    run.asleep_ns = Some(wall_ns.saturating_sub(delay.awake_ns() + stopped_ns));
+    Ok(())
 }
