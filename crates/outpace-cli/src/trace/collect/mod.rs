@@ -11,7 +11,7 @@ pub(super) mod watched;
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{self, Processor, Stat};
 use crate::platform::{clock, gate};
-use crate::trace::model::{Recording, Timeline, Unseen};
+use crate::trace::model::{Recording, Unseen};
 use crate::user::quantity::counted;
 use exact::ptrace::Tracer;
 use exact::tracepoints::{self, Rings};
@@ -36,7 +36,8 @@ type Recorded = io::Result<(Recording, Vec<Watched>, Vec<LedgerEntry>)>;
 
 /// Traces it to its end: every call (`exact`), or by counters and samples. For a profile with at most so many spans, if any.
 pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Recorded {
-    let timeline = Timeline::of_at_most(most_spans);
+    let mut run = Recording::default();
+    run.timeline.most = most_spans;
     let process = match subject {
         Subject::Process(process) => Some(process),
         Subject::Program(_) => None,
@@ -58,7 +59,7 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
     process.into_iter().for_each(&mut ready);
     let before = processor_time(process, Processor::default());
     let mechanism = if exact { exactly } else { lightly };
-    let (mut run, processes, calls) = mechanism(subject, timeline, &mut ready)?;
+    let (mut run, processes, calls) = mechanism(subject, run, &mut ready)?;
     // It may have been killed before it began. One that was running already is no child of ours.
     let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
     run.ending = ending.filter(|_| process.is_none());
@@ -111,7 +112,7 @@ fn processor_time(process: Option<i32>, last: Processor) -> Processor {
 }
 
 /// By the kernel's counters and samples.
-fn lightly(subject: Subject, timeline: Timeline, ready: &mut dyn FnMut(i32)) -> Recorded {
+fn lightly(subject: Subject, run: Recording, ready: &mut dyn FnMut(i32)) -> Recorded {
     let (root, launched, began_ns) = match subject {
         Subject::Process(process) => (process, false, clock::now_ns()),
         Subject::Program(command) => gate::start(command, |root, mut gate| {
@@ -123,7 +124,7 @@ fn lightly(subject: Subject, timeline: Timeline, ready: &mut dyn FnMut(i32)) -> 
             Ok((root, true, began_ns))
         })?,
     };
-    let (mut run, processes) = watch::watch(root, launched, timeline, began_ns)?;
+    let (mut run, processes) = watch::watch(run, root, launched, began_ns)?;
     let ran = processes.iter().map(|process| process.threads.all());
     let ran = ran.fold(Processor::default(), |sum, own| sum.plus(own.processor));
     (run.user_ns, run.system_ns) = (ran.user_ns, ran.system_ns);
@@ -183,9 +184,9 @@ fn every_call(
 }
 
 /// Every call, by the cheapest mechanism that is allowed.
-fn exactly(subject: Subject, timeline: Timeline, ready: &mut dyn FnMut(i32)) -> Recorded {
+fn exactly(subject: Subject, run: Recording, ready: &mut dyn FnMut(i32)) -> Recorded {
     let mut ledger = Ledger::default();
-    ledger.run.timeline = timeline;
+    ledger.run = run;
     match subject {
         Subject::Program(command) => gate::start(command, |root, gate| {
             every_call(root, Some(gate), &mut ledger, ready)

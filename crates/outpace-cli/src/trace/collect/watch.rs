@@ -7,7 +7,7 @@ use crate::platform::clock;
 use crate::platform::ending::{self, Ending};
 use crate::platform::procfs::{self, IoCounters};
 use crate::platform::{interrupts, signals, stops};
-use crate::trace::model::{Mode, Recording, Timeline};
+use crate::trace::model::{Mode, Recording};
 use crate::user::quantity::counted;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -53,19 +53,15 @@ struct Watcher {
 /// Watches a process until it ends. If it was `launched`, it is a child of ours that began at `began_ns`; if not, the user may also
 /// interrupt the watching.
 pub(super) fn watch(
+    mut run: Recording,
     root: i32,
     launched: bool,
-    timeline: Timeline,
     began_ns: u64,
 ) -> io::Result<(Recording, Vec<Watched>)> {
     let before = IoCounters::of("self").unwrap_or_default();
+    (run.root, run.mode) = (root, Mode::Sampled);
     let mut watcher = Watcher {
-        run: Recording {
-            root,
-            mode: Mode::Sampled,
-            timeline,
-            ..Recording::default()
-        },
+        run,
         launched,
         last_look_ns: began_ns,
         child_ended: true,
@@ -301,7 +297,7 @@ mod tests {
         while !Stat::of(root).is_some_and(Stat::is_over) {
             std::thread::yield_now();
         }
-        let (run, _) = watch(root, true, Timeline::default(), clock::now_ns()).unwrap();
+        let (run, _) = watch(Recording::default(), root, true, clock::now_ns()).unwrap();
         assert_eq!(run.ending, Some(Ending::Exited(0)));
         assert!(child.wait().is_err());
     }

@@ -55,7 +55,7 @@ pub(crate) struct Frame {
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
     /// More spans than this are never kept; none are when it is 0.
-    most: usize,
+    pub(crate) most: usize,
     spans: usize,
     /// Calls that follow one another more closely are one span. It starts at 0 and doubles
     /// whenever there are too many spans, so that all of the time is kept, as sharply as there is room.
@@ -72,13 +72,6 @@ pub(crate) const MOST_SPANS: usize = 200_000;
 const FIRST_RESOLUTION_NS: u64 = 500;
 
 impl Timeline {
-    pub(crate) fn of_at_most(most: usize) -> Self {
-        Self {
-            most,
-            ..Self::default()
-        }
-    }
-
     /// A finished call.
     pub(crate) fn call(&mut self, call: &Call, descriptor: i32, program: &Rc<str>) {
         let span = CallSpan {
@@ -120,6 +113,13 @@ impl Timeline {
 mod tests {
     use super::*;
 
+    fn of_at_most(most: usize) -> Timeline {
+        Timeline {
+            most,
+            ..Timeline::default()
+        }
+    }
+
     fn span(began_ns: u64, calls: u64) -> CallSpan {
         CallSpan {
             began_ns,
@@ -134,7 +134,7 @@ mod tests {
     fn a_full_timeline_gets_coarser_and_forgets_nothing() {
         let program: Rc<str> = "program".into();
         for (most, gap_ns) in [(10, 1), (10, 1_000_000), (1_000, 3_000)] {
-            let mut timeline = Timeline::of_at_most(most);
+            let mut timeline = of_at_most(most);
             for n in 0..5_000 {
                 let at = n * (100 + gap_ns);
                 timeline.add([1, 1, (n % 2) as i32 + 1], &program, span(at, 1));
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn more_tracks_than_there_is_room_for_are_kept_with_a_span_each() {
-        let mut timeline = Timeline::of_at_most(10);
+        let mut timeline = of_at_most(10);
         for thread in 0..100 {
             timeline.add([1, thread, 1], &"program".into(), span(0, 1));
         }
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn with_room_every_call_is_its_own_span() {
-        let mut timeline = Timeline::of_at_most(100);
+        let mut timeline = of_at_most(100);
         for n in 0..100 {
             timeline.add([1; 3], &"program".into(), span(n * 100, 1));
         }
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn looks_at_the_same_call_are_one_span() {
-        let mut timeline = Timeline::of_at_most(100);
+        let mut timeline = of_at_most(100);
         for (at, calls) in [(0, 1), (100, 0), (200, 0), (300, 1)] {
             timeline.add([1; 3], &"program".into(), span(at, calls));
         }
