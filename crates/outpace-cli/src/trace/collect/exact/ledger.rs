@@ -63,8 +63,9 @@ pub(crate) struct Ledger {
     inside: HashMap<i32, (i64, [u64; 6], Option<Call>)>,
     /// By program, descriptor and destination.
     entries: BTreeMap<StreamKey, LedgerEntry>,
-    /// The run in which they are made.
+    /// The run in which they are made, and whether its program has been started.
     pub(crate) run: Recording,
+    pub(crate) started: bool,
 }
 
 impl Ledger {
@@ -102,6 +103,7 @@ impl Ledger {
 
     /// A process runs another program now.
     pub(crate) fn executed(&mut self, process: i32, name: &str) {
+        self.started = true;
         let before = self.processes.remove(&process).unwrap_or_default();
         self.inside.remove(&process);
         let now = self.process(process);

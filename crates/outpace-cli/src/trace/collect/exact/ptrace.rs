@@ -19,8 +19,6 @@ pub(crate) struct Tracer<'a> {
     /// Those of them that are stopped, until another process continues them.
     stopped: HashSet<i32>,
     launched: bool,
-    /// Calls are counted once the program has been started.
-    started: bool,
     /// The program has ended, or the user interrupts: each thread is let go at its next stop.
     is_over: bool,
 }
@@ -43,12 +41,13 @@ impl<'a> Tracer<'a> {
     pub(crate) fn attach(ledger: &'a mut Ledger, launched: bool) -> io::Result<Self> {
         let root = ledger.run.root;
         (ledger.run.mode, ledger.run.call_ns) = (Mode::Ptrace, f64::INFINITY);
+        // Calls are counted from then on.
+        ledger.started = !launched;
         let mut tracer = Self {
             ledger,
             threads: HashMap::from([(root, root)]),
             stopped: HashSet::new(),
             launched,
-            started: !launched,
             is_over: false,
         };
         let mut seen = HashSet::new();
@@ -78,7 +77,7 @@ impl<'a> Tracer<'a> {
         // Should the program be gone, its end is the next event.
         let _ = gate.map(|mut gate| gate.write_all(b"!"));
         while !self.threads.is_empty() {
-            if !self.started && ending::has_exited(self.ledger.run.root)? {
+            if !self.ledger.started && ending::has_exited(self.ledger.run.root)? {
                 // It could not be started; the starting thread reaps it.
                 break;
             }
@@ -122,7 +121,6 @@ impl<'a> Tracer<'a> {
             (_, libc::PTRACE_EVENT_EXEC) => {
                 let former = sys::event_message(thread).unwrap_or(0) as i32;
                 self.threads.remove(&former);
-                self.started = true;
                 let name = procfs::name(thread).unwrap_or_default();
                 self.ledger.executed(thread, &name);
                 self.threads.insert(thread, thread);
@@ -186,7 +184,7 @@ impl<'a> Tracer<'a> {
     fn at_call(&mut self, thread: i32) -> io::Result<()> {
         let now_ns = clock::now_ns();
         let at = sys::at_call(thread)?;
-        if let Some(&process) = self.threads.get(&thread).filter(|_| self.started) {
+        if let Some(&process) = self.threads.get(&thread).filter(|_| self.ledger.started) {
             let of = (process, thread);
             match at {
                 sys::AtCall::Entry { number, arguments } => {
@@ -206,7 +204,7 @@ impl<'a> Tracer<'a> {
         if self.is_over {
             self.threads.remove(&thread);
         }
-        let how = match (self.is_over, self.started) {
+        let how = match (self.is_over, self.ledger.started) {
             (true, _) => libc::PTRACE_DETACH,
             (false, true) => libc::PTRACE_SYSCALL,
             // A program that is not there: the thread that starts it waits for the child's end, and would take a stop for that.

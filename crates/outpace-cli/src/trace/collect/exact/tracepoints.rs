@@ -69,6 +69,12 @@ pub(crate) struct Rings {
     tails: Option<Tails>,
     /// What our own writes took before: while any tracepoint is open, each call of every program takes longer.
     alone_ns: u64,
+    /// What has arrived, and may be later than what is still to come.
+    records: Vec<Record>,
+    /// The count of calls that have returned, writes and others.
+    calls: u64,
+    /// When a thread of the program's process ended last.
+    ended_ns: Option<u64>,
 }
 
 impl Rings {
@@ -92,6 +98,9 @@ impl Rings {
             events: Vec::new(),
             tails: None,
             alone_ns,
+            records: Vec::new(),
+            calls: 0,
+            ended_ns: None,
         };
         let mut watched = HashSet::new();
         // Those that are not watched yet may start others. Of a call that is seen twice, the second end counts for nothing.
@@ -201,24 +210,13 @@ impl Record {
     }
 }
 
-#[derive(Default)]
-struct Reader {
-    records: Vec<Record>,
-    /// Whether a program has been started.
-    started: bool,
-    /// When a thread of the program's process ended last.
-    ended_ns: Option<u64>,
-    /// The count of calls that have returned, writes and others.
-    calls: u64,
-}
-
-impl Reader {
+impl Rings {
     /// Takes what has arrived and passes on what is certainly in order: everything up to this moment
     /// (a thread moves between processors, so that its records lie in several rings), or all.
-    fn drain(&mut self, rings: &mut Rings, ledger: &mut Ledger, until_ns: u64) {
-        for ring in rings.rings.values_mut() {
+    fn drain(&mut self, ledger: &mut Ledger, until_ns: u64) {
+        for ring in self.rings.values_mut() {
             while let Some(record) = ring.next_record() {
-                let Some(record) = Record::of(&record, rings.enter) else {
+                let Some(record) = Record::of(&record, self.enter) else {
                     continue;
                 };
                 let is_later = record.time_ns > until_ns;
@@ -240,10 +238,7 @@ impl Reader {
         let Record { of, time_ns, .. } = record;
         match record.event {
             Event::Fork(child) => ledger.forked(of.0, child),
-            Event::Exec(name) => {
-                self.started = true;
-                ledger.executed(of.0, &name);
-            }
+            Event::Exec(name) => ledger.executed(of.0, &name),
             Event::Lost(records) => ledger.run.lost += records,
             Event::Mapped(file) => ledger.mapped(of.0, Path::new(&file)),
             Event::Enter(number, arguments) => {
@@ -305,7 +300,6 @@ pub(crate) fn watch(
     let mut delay = Delay::of(root);
     // Should the program be gone, that is seen next.
     let _ = gate.map(|mut gate| gate.write_all(b"!"));
-    let mut reader = Reader::default();
     let mut stopped_ns = 0;
     loop {
         rings.wait();
@@ -317,8 +311,8 @@ pub(crate) fn watch(
         let stat = Stat::of(root);
         let is_over = stat.is_none_or(Stat::is_over);
         ledger.run.last = stat.map_or(ledger.run.last, Stat::with_children);
-        reader.drain(&mut rings, ledger, clock::now_ns());
-        if launched && reader.started {
+        rings.drain(ledger, clock::now_ns());
+        if launched && ledger.started {
             // One that could not be started is reaped by the thread that has tried to.
             ledger.run.ending = Ending::reap(root)?;
         }
@@ -328,24 +322,24 @@ pub(crate) fn watch(
         }
     }
     let now_ns = clock::now_ns();
-    reader.drain(&mut rings, ledger, u64::MAX);
+    rings.drain(ledger, u64::MAX);
     ledger.end(now_ns);
     // On a busy machine the end is noticed later.
-    let ended_ns = reader.ended_ns.filter(|_| procfs::name(root).is_none());
+    let ended_ns = rings.ended_ns.filter(|_| procfs::name(root).is_none());
     let wall_ns = ended_ns.unwrap_or(now_ns).saturating_sub(began_ns);
     if let Some(tails) = &rings.tails {
         ledger.add_line_ends(|process, descriptor| tails.of(process, descriptor));
     }
     // Where that is unknown, it may be all of a call's time.
     let call_ns = call_ns(&mut rings).unwrap_or(f64::INFINITY);
-    // On another thread, if there can be one: closing an event may take as long as thousands of calls.
-    let _ = std::thread::Builder::new().spawn(move || drop(rings));
     let run = &mut ledger.run;
     run.mode = Mode::Tracepoints;
     (run.wall_ns, run.call_ns) = (wall_ns, call_ns);
-    run.overhead_ns = (reader.calls as f64 * call_ns) as u64;
+    run.overhead_ns = (rings.calls as f64 * call_ns) as u64;
     run.busiest_ns = (delay.awake_ns() - delay.ns()).saturating_sub(run.overhead_ns);
     run.delayed_ns = delay.ns() + stopped_ns;
     run.asleep_ns = Some(wall_ns.saturating_sub(delay.awake_ns() + stopped_ns));
+    // On another thread, if there can be one: closing an event may take as long as thousands of calls.
+    let _ = std::thread::Builder::new().spawn(move || drop(rings));
     Ok(())
 }
