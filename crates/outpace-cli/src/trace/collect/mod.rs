@@ -124,27 +124,7 @@ fn lightly(subject: Subject, run: Recording, ready: &mut dyn FnMut(i32)) -> Reco
             Ok((root, true, began_ns))
         })?,
     };
-    let (mut run, processes) = watch::watch(run, root, launched, began_ns)?;
-    let ran = processes.iter().map(|process| process.threads.all());
-    let ran = ran.fold(Processor::default(), |sum, own| sum.plus(own.processor));
-    (run.user_ns, run.system_ns) = (ran.user_ns, ran.system_ns);
-    let calls = processes.iter().map(|process| process.own().write_calls);
-    let seen: u64 = calls.sum();
-    if seen == 0 {
-        let note = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
-        run.notes.push(note.to_owned());
-    }
-    let is_sent = (processes.iter()).any(|process| process.may_have_sent(run.wall_ns / 10));
-    run.unseen = run.unseen.or(is_sent.then_some(Unseen::Sent));
-    if let Some(tree) = run.tree
-        && tree.write_calls > seen + seen / 100 + 1
-    {
-        run.missed = tree.write_calls - seen;
-        run.notes.push(format!(
-            "{} of {} write calls were made after the last look at a process, or before the first",
-            run.missed, tree.write_calls
-        ));
-    }
+    let (run, processes) = watch::watch(run, root, launched, began_ns)?;
     Ok((run, processes, Vec::new()))
 }
 

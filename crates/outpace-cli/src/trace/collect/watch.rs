@@ -7,7 +7,7 @@ use crate::platform::clock;
 use crate::platform::ending::{self, Ending};
 use crate::platform::procfs::{self, IoCounters};
 use crate::platform::{interrupts, signals, stops};
-use crate::trace::model::{Mode, Recording};
+use crate::trace::model::{Mode, Recording, Unseen};
 use crate::user::quantity::counted;
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -115,9 +115,9 @@ impl Watcher {
         self.ended.extend(alive.drain().map(|(_, watched)| watched));
         self.ended.sort_by_key(|process| process.first_ns);
         // The tree was ready to run without a processor, or stopped, while the first thread of the root was, or one that wrote.
-        let mut writes = 0;
+        let mut seen = 0;
         for process in &self.ended {
-            writes += process.own().write_calls;
+            seen += process.own().write_calls;
             run.overhead_ns += process.peeking_ns;
             run.busiest_other_ns = run.busiest_other_ns.max(process.works_alone_ns());
             run.unseen = run.unseen.or(process.unseen);
@@ -125,6 +125,8 @@ impl Watcher {
                 run.last = process.stat.with_children();
             }
             for (id, Reading { io, processor }) in process.threads.own() {
+                run.user_ns += processor.user_ns;
+                run.system_ns += processor.system_ns;
                 run.busiest_ns = run.busiest_ns.max(processor.total_ns);
                 if id == run.root || io.write_calls > 0 {
                     // Those that are ready at the same time have waited as long as the one that waited longest.
@@ -135,7 +137,7 @@ impl Watcher {
                 }
             }
         }
-        if self.disputed * 100 > writes {
+        if self.disputed * 100 > seen {
             let calls = counted(self.disputed, "write call");
             run.notes.push(format!("up to {calls} of a program that became another one (exec) may be counted for the later one"));
         }
@@ -146,6 +148,21 @@ impl Watcher {
         if !self.launched && procfs::name(run.root).is_none() {
             let last = "the counts are those of the last sample before the process ended";
             run.notes.push(last.to_owned());
+        }
+        if seen == 0 {
+            let uncounted = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
+            run.notes.push(uncounted.to_owned());
+        }
+        let is_sent = (self.ended.iter()).any(|process| process.may_have_sent(run.wall_ns / 10));
+        run.unseen = run.unseen.or(is_sent.then_some(Unseen::Sent));
+        if let Some(tree) = run.tree
+            && tree.write_calls > seen + seen / 100 + 1
+        {
+            run.missed = tree.write_calls - seen;
+            run.notes.push(format!(
+                "{} of {} write calls were made after the last look at a process, or before the first",
+                run.missed, tree.write_calls
+            ));
         }
     }
 
