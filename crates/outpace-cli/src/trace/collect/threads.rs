@@ -79,7 +79,6 @@ pub(crate) struct Thread {
     call: Option<File>,
     /// Until it has ended, or the kernel's clock ticks tell enough.
     samples: Option<Samples>,
-    has_gone: bool,
     /// Its time by the last of these, and what its files showed then, which has its parts by clock ticks.
     sampled: Processor,
     ticks: Processor,
@@ -103,7 +102,6 @@ impl Thread {
             stat: open("stat")?,
             call: open("syscall"),
             samples,
-            has_gone: false,
             sampled: Processor::default(),
             ticks: Processor::default(),
             before: Reading::default(),
@@ -133,14 +131,14 @@ impl Thread {
     /// Its counters at this moment.
     pub(super) fn reading(&mut self) -> Reading {
         let shown = self.shown();
-        self.has_gone = shown.is_none();
+        let has_gone = shown.is_none();
         let (io, ticks) = shown.unwrap_or((self.now.io, self.ticks));
         // Whether a thread that was not seen to write has written since, is not known.
-        let is_known = !self.has_gone || self.own().io.write_calls > 0;
+        let is_known = !has_gone || self.own().io.write_calls > 0;
         let samples = self.samples.as_mut().filter(|_| is_known);
         if let Some(sampled) = samples.and_then(|samples| samples.processor(ticks).ok()) {
             (self.sampled, self.ticks) = (sampled, ticks);
-        } else if self.has_gone {
+        } else if has_gone {
             return self.now;
         }
         Reading {
@@ -240,11 +238,10 @@ impl Threads {
         threads.for_each(|thread| thread.samples = None);
     }
 
-    /// Those that have not gone, with the calls that they are in.
-    pub(super) fn running(&self) -> Vec<(i32, Doing)> {
+    /// All, with the calls that they are in.
+    pub(super) fn doing(&self) -> Vec<(i32, Doing)> {
         let threads = self.threads.iter();
-        let running = threads.filter(|(_, thread)| !thread.has_gone);
-        running.map(|(&id, thread)| (id, thread.doing())).collect()
+        threads.map(|(&id, thread)| (id, thread.doing())).collect()
     }
 
     pub(super) fn get_mut(&mut self, thread: i32) -> Option<&mut Thread> {

@@ -476,7 +476,7 @@ impl Watched {
         beside_others: bool,
         timeline: &mut Timeline,
     ) {
-        let mut threads = self.threads.running();
+        let mut threads = self.threads.doing();
         threads.retain(|_| !self.stat.is_stopped);
         let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running) || beside_others;
         let mut one_polls = false;
