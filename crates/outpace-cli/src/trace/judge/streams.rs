@@ -151,7 +151,6 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.in_kernel_ns = stream.in_kernel_ns + other.in_kernel_ns;
     stream.waiting_ns += other.waiting_ns;
     stream.waits += other.waits;
-    stream.awaited_ns += other.awaited_ns;
     stream.overlapped_ns += other.overlapped_ns;
     stream.syncing_ns += other.syncing_ns;
     stream.reading_ns += other.reading_ns;
