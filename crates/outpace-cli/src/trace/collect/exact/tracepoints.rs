@@ -59,8 +59,8 @@ fn of_size(size: usize) -> io::Result<BTreeMap<usize, Sampler>> {
 
 /// The rings of all processors, and the events that fill them.
 pub(crate) struct Rings {
-    enter: Tracepoint,
-    exit: Tracepoint,
+    /// Where calls begin, and where they return.
+    points: [Tracepoint; 2],
     /// The calls that are wanted.
     filter: CString,
     /// By processor.
@@ -80,7 +80,7 @@ pub(crate) struct Rings {
 impl Rings {
     /// Opens them, of one size: the largest of which memory may be locked for all, and watches the threads that there are now.
     pub(crate) fn open(root: i32, launched: bool) -> io::Result<Self> {
-        let (enter, exit) = (point("sys_enter")?, point("sys_exit")?);
+        let points = [point("sys_enter")?, point("sys_exit")?];
         let wanted: Vec<String> = Ledger::wanted().map(|call| format!("id=={call}")).collect();
         let alone_ns = writes_ns()?;
         let mut size = LARGEST_RING;
@@ -91,8 +91,7 @@ impl Rings {
             }
         };
         let mut rings = Self {
-            enter,
-            exit,
+            points,
             filter: CString::new(wanted.join("||"))?,
             rings,
             events: Vec::new(),
@@ -111,14 +110,14 @@ impl Rings {
             threads.try_for_each(|(_, thread)| rings.watch(thread, launched))?;
         }
         // Without it everything else is still seen.
-        rings.tails = event(enter).build().and_then(Tails::begin).ok();
+        rings.tails = event(points[0]).build().and_then(Tails::begin).ok();
         Ok(rings)
     }
 
     /// Watches a thread and those that it starts, on every processor.
     fn watch(&mut self, thread: i32, launched: bool) -> io::Result<()> {
         for (&processor, ring) in &self.rings {
-            for (tracepoint, is_enter) in [(self.enter, true), (self.exit, false)] {
+            for (tracepoint, is_enter) in self.points.into_iter().zip([true, false]) {
                 let mut event = event(tracepoint);
                 event.inherit(true).observe_pid(thread).one_cpu(processor);
                 event.enabled(!launched).enable_on_exec(launched);
@@ -216,7 +215,7 @@ impl Rings {
     fn drain(&mut self, ledger: &mut Ledger, until_ns: u64) {
         for ring in self.rings.values_mut() {
             while let Some(record) = ring.next_record() {
-                let Some(record) = Record::of(&record, self.enter) else {
+                let Some(record) = Record::of(&record, self.points[0]) else {
                     continue;
                 };
                 let is_later = record.time_ns > until_ns;
