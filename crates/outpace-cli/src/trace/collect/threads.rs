@@ -43,15 +43,11 @@ impl Samples {
         })
     }
 
-    fn take(&mut self) {
+    /// The thread's time to this moment, or to its end, with the sampled parts, and `rest`.
+    fn processor(&mut self, rest: Processor) -> io::Result<Processor> {
         while self.ring.next_record().is_some() {
             self.in_program_ns += SAMPLE_NS;
         }
-    }
-
-    /// The thread's time to this moment, or to its end, with the sampled parts, and `rest`.
-    fn processor(&mut self, rest: Processor) -> io::Result<Processor> {
-        self.take();
         let sampled_ns = self.ring.as_counter_mut().read()?;
         let user_ns = sampled_ns.min(self.in_program_ns);
         Ok(Processor {
