@@ -95,8 +95,7 @@ fn parse(text: &str) -> Vec<Sample> {
         let mut frames: Vec<Frame> = lines.filter_map(frame).collect();
         frames.reverse();
         Some(Sample {
-            process: process.parse().ok()?,
-            thread: thread.parse().ok()?,
+            of: (process.parse().ok()?, thread.parse().ok()?),
             time_ns: time.parse().ok()?,
             frames,
         })
@@ -136,8 +135,8 @@ mod tests {
         let samples = parse(text);
         assert_eq!(samples.len(), 2);
         assert_eq!(
-            (samples[0].process, samples[0].thread, samples[0].time_ns),
-            (11484, 11485, 11_883_090_581_729)
+            (samples[0].of, samples[0].time_ns),
+            ((11484, 11485), 11_883_090_581_729)
         );
         let names: Vec<&str> = samples[0]
             .frames

@@ -59,8 +59,7 @@ mod tests {
         };
         let own = own.iter().map(|name| frame(name, false));
         Sample {
-            process: 1,
-            thread: 1,
+            of: (1, 1),
             time_ns: 0,
             frames: own
                 .chain(kernel.iter().map(|name| frame(name, true)))

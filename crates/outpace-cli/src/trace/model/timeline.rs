@@ -37,8 +37,8 @@ pub(crate) const FREQUENCY: u32 = 999;
 /// The call stack of a thread that was running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sample {
-    pub(crate) process: i32,
-    pub(crate) thread: i32,
+    /// The process and the thread.
+    pub(crate) of: (i32, i32),
     pub(crate) time_ns: u64,
     /// The outermost first.
     pub(crate) frames: Vec<Frame>,

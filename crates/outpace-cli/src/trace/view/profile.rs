@@ -89,8 +89,7 @@ pub(crate) fn build(findings: &Findings) -> Profile {
     let first = (findings.run.root, findings.run.root);
     let mut threads: BTreeMap<(i32, i32), Vec<&Sample>> = BTreeMap::from([(first, Vec::new())]);
     for sample in samples {
-        let thread = (sample.process, sample.thread);
-        threads.entry(thread).or_default().push(sample);
+        threads.entry(sample.of).or_default().push(sample);
     }
     for ((process, thread), samples) in threads {
         let program = named.get(&process).copied().unwrap_or("child");
