@@ -176,7 +176,7 @@ impl Buffering {
     }
 
     /// The word for JSON, and what a report says of it.
-    fn words(self) -> (&'static str, &'static str) {
+    pub(crate) fn words(self) -> (&'static str, &'static str) {
         match self {
             Self::Unbuffered => ("unbuffered", "unbuffered: a write per message or fragment"),
             Self::Line => ("line", "line-buffered: every write ends a line"),
@@ -187,10 +187,6 @@ impl Buffering {
             Self::Nothing => ("nothing written", "nothing was written"),
             Self::Unknown => ("unknown", "how it is buffered could not be seen"),
         }
-    }
-
-    pub(crate) fn word(self) -> &'static str {
-        self.words().0
     }
 
     /// The phrase for reports.

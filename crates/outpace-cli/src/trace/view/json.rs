@@ -73,7 +73,7 @@ fn stream(stream: &Stream) -> Value {
             "driver": stream.target.driver,
         },
         "readers": readers.collect::<Vec<_>>(),
-        "buffering": stream.buffering.word(),
+        "buffering": stream.buffering.words().0,
         "capacity": capacity,
         "calls": stream.calls,
         "bytes": stream.bytes,
