@@ -449,6 +449,49 @@ fn lines_and_fragments_on_a_terminal_are_told_apart_where_the_kernel_may_be_aske
 }
 
 #[test]
+fn a_filter_that_is_asked_from_outside_is_not_told_to_buffer() {
+    if !installed("perl") {
+        eprintln!("skipped: perl is missing");
+        return;
+    }
+    let file = scratch("asked");
+    let filter = "$| = 1; while (<STDIN>) { print }";
+    let mut filter = outpace(&["--json", file.to_str().unwrap(), "perl", "-e", filter])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut questions = filter.stdin.take().unwrap();
+    let mut answers = BufReader::new(filter.stdout.take().unwrap());
+    for n in 0..20_000 {
+        let mut answer = String::new();
+        writeln!(questions, "{n}").unwrap();
+        answers.read_line(&mut answer).unwrap();
+        assert_eq!(answer, format!("{n}\n"));
+    }
+    drop(questions);
+    assert!(filter.wait().unwrap().success());
+    let verdict = &json(&file)["verdict"];
+    assert_eq!(verdict["limit"], "none", "{verdict}");
+    assert_eq!(verdict["remedies"], serde_json::json!([]), "{verdict}");
+}
+
+#[test]
+fn a_program_that_another_one_of_the_trace_holds_has_no_verdict() {
+    if !installed("strace") {
+        eprintln!("skipped: strace is missing");
+        return;
+    }
+    let lines = "i=0; while [ $i -lt 3000 ]; do echo $i; i=$((i + 1)); done";
+    let command = ["strace", "-c", "-o", "/dev/null", "sh", "-c", lines];
+    let verdict = &findings(&command, "held")["verdict"];
+    assert_eq!(verdict["limit"], "unknown", "{verdict}");
+    let text = verdict["text"][0].as_str().unwrap();
+    assert!(text.contains("another process traces it"), "{text}");
+}
+
+#[test]
 fn a_shells_own_writes_are_not_its_short_commands() {
     // The commands end before they are looked at, and leave their counts to the shell that waits for them.
     for (shell, command) in [
@@ -2272,7 +2315,10 @@ fn another_tracer_is_told_of() {
         return eprintln!("skipped: {said}");
     }
     let told = said.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("traced it, too (ptrace)"), "{said}");
+    assert!(
+        told.contains("another process traces it (ptrace)"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -130,8 +130,9 @@ impl Processor {
 pub(crate) struct Stat {
     /// It, or the first thread of a process, has ended: its own counters do not change any more.
     pub(crate) has_ended: bool,
-    /// Stopped, by Ctrl-Z say.
+    /// Stopped, by Ctrl-Z say; or by a process that traces it (ptrace).
     pub(crate) is_stopped: bool,
+    pub(crate) is_held: bool,
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
@@ -173,6 +174,7 @@ impl Stat {
         Some(Self {
             has_ended: matches!(*fields.first()?, "Z" | "X"),
             is_stopped: *fields.first()? == "T",
+            is_held: *fields.first()? == "t",
             parent: number(1)? as i32,
             group: number(2)? as i32,
             session: number(3)? as i32,

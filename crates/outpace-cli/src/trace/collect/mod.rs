@@ -42,10 +42,10 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
         Subject::Process(process) => Some(process),
         Subject::Program(_) => None,
     };
-    let (mut recorder, mut tracer) = (None, None);
+    let (mut recorder, mut held) = (None, None);
     // Called with the process while it certainly exists and, if it is ours, has not begun.
     let mut ready = |process| {
-        tracer = procfs::status(process, "TracerPid").filter(|tracer| tracer != "0");
+        held = procfs::status(process, "TracerPid").filter(|tracer| tracer != "0");
         if exact || most_spans > 0 {
             // The shell that starts perf ends first: perf must not become our child.
             let _ = set_child_subreaper(None);
@@ -91,9 +91,7 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
         let left = format!("process {child} ({name}), which the program left behind, {state}");
         run.notes.push(left);
     }
-    run.notes.extend(tracer.map(|tracer| {
-        format!("process {tracer} traced it, too (ptrace): the time in which that held it is in these times")
-    }));
+    run.unseen = run.unseen.or(held.map(|_| Unseen::Held));
     match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
         None => {}
         Some(Ok(samples)) => run.samples = samples,

@@ -39,6 +39,8 @@ pub(super) struct Look {
     pub(super) reopened: Option<Target>,
     pub(super) took_ns: u64,
     pub(super) stops_ns: u64,
+    /// How often it was stopped.
+    pub(super) stops: u64,
 }
 
 /// Sees some of a thread's next writes. An error says that this is not permitted, or not possible now: a thread that sleeps in a call
@@ -80,6 +82,7 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
     let mut held = None;
     while let Some(stop) = next_stop(thread, until_ns)? {
         held.get_or_insert_with(|| (clock::now_ns(), Delay::of(thread)));
+        look.stops += 1;
         let (signal, event) = (stop & 0xff, stop >> 8);
         if signal == sys::AT_CALL {
             match sys::at_call(thread)? {
@@ -99,9 +102,9 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
                     if opens {
                         opened = place(result as i32);
                     } else if let Some(call) = entered.take() {
-                        let file = opened.take();
-                        let to = file.and_then(|_| place(call.descriptor));
-                        if to.is_some() && file == to && to == last {
+                        let is_it = |file: &_| Some(*file) == place(call.descriptor);
+                        let to = opened.take().filter(is_it);
+                        if to.is_some() && to == last {
                             between[2] += 1;
                             let of = || Target::of(process, call.descriptor);
                             look.reopened = look.reopened.or_else(of);

@@ -14,7 +14,7 @@ use crate::trace::kernel::{Call, memory};
 use crate::trace::model::{
     Buffering, CallSpan, CallTally, FEWEST, Kind, Language, Target, Timeline, Unseen,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -83,8 +83,8 @@ pub(crate) struct Watched {
     /// Whether it has other descriptors open that writes could have gone to, and another way to write.
     pub(crate) writes_elsewhere: bool,
     pub(super) unseen: Option<Unseen>,
-    /// While it hardly writes.
-    has_socket: bool,
+    /// Its sockets beside its streams, by which it may answer others. A runtime has one for its debugger.
+    pub(crate) sockets: BTreeSet<i32>,
     /// Whether it has both ends of a pipe, by which its threads may wake each other.
     pub(crate) writes_to_itself: bool,
     is_foreign: bool,
@@ -95,6 +95,9 @@ pub(crate) struct Watched {
     /// The count of its writes when that was seen.
     filled_at: u64,
     pub(crate) threads: Threads,
+    /// How often its threads were given a processor: after each wait. Without those after stops of exact looks.
+    pub(crate) turns: u64,
+    stops: u64,
     pub(crate) first_ns: u64,
     counters: Option<File>,
     state: Option<File>,
@@ -130,7 +133,7 @@ pub(crate) struct Watched {
     pub(super) peeking_ns: u64,
     stops_ns: u64,
     /// Samples that found its thread asleep in a write, and elsewhere.
-    asleep: [u64; 2],
+    pub(crate) asleep: [u64; 2],
     /// When it was last seen, and how long it was stopped until then.
     pub(crate) last_ns: u64,
     pub(super) stopped_ns: u64,
@@ -191,6 +194,7 @@ impl Watched {
         if self.runs_as_before() {
             let before_ns = std::mem::replace(&mut self.last_ns, clock::now_ns());
             self.threads.take(readings);
+            self.turns = (self.threads.writers().processor.turns).saturating_sub(self.stops);
             (self.io, self.stat) = counted.unwrap_or((self.io, self.stat));
             self.stopped_ns += (self.last_ns - before_ns) * u64::from(self.stat.is_stopped);
         }
@@ -230,13 +234,10 @@ impl Watched {
             }
         }
         let descriptors = procfs::descriptors(process);
-        // Of a process that writes, this is not asked.
-        self.has_socket = self.has_socket
-            || (self.own().write_calls < peek::FROM
-                && procfs::has_one_of("socket:", process, &descriptors));
         let requests = procfs::has_one_of("anon_inode:[io_uring]", process, &descriptors)
             || (self.own().write_calls == 0 && procfs::has_aio(process));
-        self.unseen = self.unseen.or(requests.then_some(Unseen::Request));
+        let is_held = self.stat.is_held.then_some(Unseen::Held);
+        self.unseen = (self.unseen.or(is_held)).or(requests.then_some(Unseen::Request));
         let mut known = self.targets.range(1..=2);
         if let Some((&file, _)) = known.find(|(_, target)| target.kind == Kind::File)
             && let Some(position) = procfs::position(process, file)
@@ -250,6 +251,8 @@ impl Watched {
             };
         }
         for descriptor in Target::written_beside_streams(process, &descriptors) {
+            let is_socket = |other: &i32| procfs::has_one_of("socket:", process, &[*other]);
+            self.sockets.extend(Some(descriptor).filter(is_socket));
             if procfs::is_read_by_itself(process, descriptor, &descriptors) {
                 self.writes_to_itself = true;
             } else {
@@ -310,10 +313,18 @@ impl Watched {
         (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
     }
 
+    /// Whether its thread was found asleep elsewhere than in writes, and mostly there: then its turns come after waits, and not after those
+    /// whom its writes wake.
+    pub(crate) fn waits_elsewhere(&self) -> bool {
+        self.asleep[1] > self.asleep[0] + 1
+    }
+
     /// Whether it hardly wrote, has a socket, and had the kernel for so long: it may have sent.
     pub(super) fn may_have_sent(&self, long_ns: u64) -> bool {
         let hardly_writes = self.own().write_calls < peek::FROM;
-        self.has_socket && hardly_writes && self.threads.all().processor.system_ns >= long_ns
+        let mut targets = self.targets.values();
+        let sends = !self.sockets.is_empty() || targets.any(|target| target.kind == Kind::Socket);
+        sends && hardly_writes && self.threads.all().processor.system_ns >= long_ns
     }
 
     /// The longest processor time of its threads, if it hardly wrote, beside what its reads may take: a reader of small writes has as many.
@@ -328,7 +339,7 @@ impl Watched {
     }
 
     /// Whether other calls between its writes may have gone by uncounted.
-    pub(super) fn hides_other_calls(&self) -> bool {
+    pub(crate) fn hides_other_calls(&self) -> bool {
         self.is_listened_to && self.others.1 == 0
     }
 
@@ -392,9 +403,11 @@ impl Watched {
         if descriptor <= 2 {
             return descriptor;
         }
-        if !self.targets.contains_key(&descriptor)
-            && let Some(mut target) = Target::of(self.holder, descriptor)
-        {
+        if let Some(known) = self.targets.get(&descriptor) {
+            // It may have been closed since, or be a file of many.
+            let now = Target::identity_of(self.holder, descriptor);
+            self.is_redirected |= now.is_some_and(|now| now != known.identity);
+        } else if let Some(mut target) = Target::of(self.holder, descriptor) {
             let all = procfs::descriptors(self.holder);
             if procfs::is_read_by_itself(self.holder, descriptor, &all) {
                 target.kind = Kind::Other;
@@ -449,6 +462,7 @@ impl Watched {
     fn look_at(&mut self, thread: i32, is_short: bool) -> io::Result<()> {
         let look = peek::at(self.process, thread, is_short)?;
         self.stops_ns += look.stops_ns;
+        self.stops += look.stops;
         self.peeking_ns += look.took_ns;
         self.peeks += 1;
         // Between the first and the last of them.

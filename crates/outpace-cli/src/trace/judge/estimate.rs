@@ -79,9 +79,10 @@ const LONGER: f64 = 1.7;
 /// An error that more samples do not lessen: where the kernel lets no interrupt in, a sample comes late.
 const SYSTEMATIC: f64 = 0.035;
 
-/// The part of the kernel's time that is that of writes, where other calls are likely to take so many times as long.
-fn in_writes(others: f64) -> [f64; 3] {
-    [LONGER, 1.0, 1.0 / LONGER].map(|longer| 1.0 / (1.0 + others * longer))
+/// The part of the kernel's time that is that of writes, where other calls are likely to take so many times as long, and up to `longer`
+/// times that.
+fn in_writes(others: f64, longer: f64) -> [f64; 3] {
+    [longer, 1.0, 1.0 / LONGER].map(|longer| 1.0 / (1.0 + others * longer))
 }
 
 /// Sets the processor time of a process from its first write on: in the calls, and its own between them; and that in reads, where a
@@ -121,10 +122,15 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     // Then the other calls are for the write.
     stream.is_reopened = process.reopened().is_some();
     let [work, slight] = [work, slight].map(|calls| calls * f64::from(!stream.is_reopened));
+    // Calls that wait take longer than others. What it sends besides may take most of the time.
+    let waits = process.waits_elsewhere() && process.threads.is_one();
+    let work = work + f64::from(waits) * process.turns as f64 / calls;
+    let hides_work = process.hides_other_calls() && process.sockets.len() > 1;
     let reads = since.read_calls as f64 / since.write_calls.max(1) as f64;
     let cost = Cost::of(stream.target.kind);
     let others = cost.others(stream, [work, slight, reads]);
-    let in_kernel_ns = in_kernel_ns.times(in_writes(others.iter().sum()));
+    let longer = [LONGER, f64::INFINITY][usize::from(hides_work)];
+    let in_kernel_ns = in_kernel_ns.times(in_writes(others.iter().sum(), longer));
     // What threads save at the same time counts once on the clock. One that was found late has run for longer than it was seen.
     let lived_ns = (process.last_ns - process.first_ns).max(1) as f64;
     let writers = process.threads.that_write().count().max(1) as f64;
@@ -274,12 +280,14 @@ mod tests {
             ([1.0, 0.0, 0.0], 0.41),
         ] {
             let others = Cost::of(Kind::File).others(&file, calls);
-            let [low, likely, high] = in_writes(others.iter().sum());
+            let [low, likely, high] = in_writes(others.iter().sum(), LONGER);
             assert!(low < truth && truth < high, "{calls:?}: {low} to {high}");
             let times = likely / truth;
             assert!((0.7..1.4).contains(&times), "{calls:?}: {times}");
         }
-        assert_eq!(in_writes(0.0), [1.0; 3]);
+        assert_eq!(in_writes(0.0, LONGER), [1.0; 3]);
+        // Nobody knows what it sends.
+        assert!(in_writes(1.0, f64::INFINITY)[0] <= 0.0);
     }
 
     #[test]

@@ -16,10 +16,14 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     let mut streams: Vec<Stream> = Vec::new();
     let is_outlived = outlived(processes, run.wall_ns / 10);
     let converse = conversing(processes);
+    // By place, in the order of their beginnings.
+    let mut written: HashMap<(u64, u64), Vec<&Watched>> = HashMap::new();
     for process in processes {
         for mut stream in of_process(process) {
             stream.is_outlived = is_outlived(process);
             stream.is_answered = converse.contains(&process.process);
+            let place = written.entry(stream.slept_in.identity).or_default();
+            place.extend(Some(process).filter(|_| stream.calls >= FEWEST));
             let twin = streams.iter_mut().find(|other| {
                 other.program == stream.program
                     && other.descriptors == stream.descriptors
@@ -33,6 +37,13 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     }
     let mut places = Places(run, HashMap::new());
     for stream in &mut streams {
+        let beside = |pair: &[&Watched]| {
+            let [calls, others] = [pair[0], pair[1]].map(|process| process.own().write_calls);
+            let at_once = pair[1].first_ns < pair[0].last_ns && pair[0].process != pair[1].process;
+            at_once && calls.min(others) * 10 >= calls.max(others)
+        };
+        let writers = written.get(&stream.slept_in.identity);
+        stream.is_mixed |= writers.is_some_and(|writers| writers.windows(2).any(beside));
         let opens_it = |process: &Watched, descriptors: RangeInclusive<i32>| {
             let mut targets = process.targets.range(descriptors);
             targets.any(|(_, target)| target.identity == stream.slept_in.identity)
@@ -50,39 +61,33 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
     streams
 }
 
-/// Processes that ask others which they have started, and those: each of them reads as often as it writes, and what the one that was
-/// started reads and writes are pipes or sockets between them. In a pipeline, the next one reads that as its stdin, or the one
-/// before is no filter.
+/// Processes that wait for input between their writes, to one who may wait for the answer: a co-process, a filter between two pipes
+/// of whoever asks it. And those that have started one of them, and ask it.
 fn conversing(processes: &[Watched]) -> HashSet<i32> {
     let writes = |process: &Watched| process.own().write_calls;
-    // It may read byte by byte.
+    // It may read byte by byte, and an answer may have 16 lines.
     let talks = |process: &&Watched| {
-        writes(process) >= FEWEST && process.own().read_calls >= writes(process) / 2
-    };
-    let within = |process: &Watched, descriptor| {
-        let target = process.targets.get(&descriptor)?;
-        let is_way = matches!(target.kind, Kind::Pipe | Kind::Socket) && !target.is_ours();
-        is_way.then_some(target.identity)
+        let waits = process.own().read_calls.min(process.turns);
+        process.waits_elsewhere() && waits >= FEWEST && waits * 16 >= writes(process)
     };
     let talking: Vec<&Watched> = processes.iter().filter(talks).collect();
     let mut conversing = HashSet::new();
-    for child in &talking {
-        // It may write as often elsewhere.
-        let asks = |parent: &&&Watched| {
-            parent.process == child.started_by
-                && writes(parent) <= 4 * writes(child)
-                && within(parent, 0).is_none()
-        };
-        let is_next = |other: &Watched, to| {
-            let reads = other.targets.get(&0).map(|target| target.identity);
-            other.process != child.process && reads == Some(to)
-        };
-        if let Some(parent) = talking.iter().find(asks)
-            && let (Some(_), Some(to)) = (within(child, 0), within(child, 1))
-            && !processes.iter().any(|other| is_next(other, to))
-        {
-            conversing.extend([child.process, parent.process]);
+    for answering in &talking {
+        let ends = answering
+            .targets
+            .range(0..=1)
+            .map(|(_, target)| target.kind);
+        let ways = ends.filter(|kind| [Kind::Pipe, Kind::Socket].contains(kind));
+        // What a server with a socket reads comes from there.
+        if ways.count() < 2 || !answering.sockets.is_empty() {
+            continue;
         }
+        // It may write as often elsewhere.
+        let asks = |other: &&&Watched| {
+            other.process == answering.started_by && writes(other) <= 4 * writes(answering)
+        };
+        let asking = talking.iter().filter(asks).map(|asking| asking.process);
+        conversing.extend(asking.chain([answering.process]));
     }
     conversing
 }
@@ -197,8 +202,7 @@ fn of_process(process: &Watched) -> Vec<Stream> {
     for (&descriptor, seen) in &process.seen {
         let is_err = descriptors == Descriptors::Both && descriptor == 2;
         if main == Some(descriptor) || is_err {
-            // Few may be warnings.
-            stream.is_mixed = is_err && seen.peeked * 10 >= stream.tally.sizes.count();
+            stream.is_mixed = is_err && seen.peeked > 0;
             // Its samples stand for the counted calls.
             stream.tally.merge(&seen.tally);
             stream.syncing_ns += part(seen.syncing_ns);
@@ -269,9 +273,10 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
         // A message to itself is no output.
         let is_private = target(descriptor).is_some_and(|target| target.kind == Kind::Other);
         let renames = [Language::NODE, Language::SHELL].contains(&process.language);
+        let is_both = same && (renames || process.seen.get(&2).is_some_and(|err| err.peeked > 0));
         return match descriptor {
             _ if is_private => (Descriptors::Any, Some(1)),
-            1 if same && renames => (Descriptors::Both, Some(1)),
+            1 if is_both => (Descriptors::Both, Some(1)),
             _ => (Descriptors::One(descriptor), Some(descriptor)),
         };
     }
@@ -353,20 +358,17 @@ pub(crate) fn exact(entries: &[LedgerEntry], run: &Recording) -> (Vec<Stream>, E
         let added_ns = (calls * run.call_ns).min(measured_ns);
         let place = stream.target.identity;
         let of_it = (entries.iter()).filter(|of| of.stream.target.identity == place);
-        let threads = of_it.clone().map(|of| of.threads.len()).sum();
-        let mut others = of_it.map(|of| &of.stream);
-        stream.is_mixed = others.any(|of| {
-            of.program == entry.stream.program
-                && of.descriptors != entry.stream.descriptors
-                && of.calls * 10 >= entry.stream.calls
-        });
+        let threads = of_it.map(|of| of.threads.len()).sum();
+        stream.is_mixed = entry.turns * 10 >= stream.calls;
         let is_no_wait = places.are_no_wait(&mut stream, threads, is_read_within);
         let is_of_root = entry.threads.iter().eq([&run.root]);
         // A process that ends before it can be looked at is part of a pipeline whose reader is traced, too.
         let is_unseen = stream.target.kind == Kind::Unknown && !is_of_root;
         // In a long call, its thread may have lacked a processor instead.
         let asleep_ns = run.asleep_ns.filter(|_| is_of_root).unwrap_or(u64::MAX);
-        let slept_ns = long_ns.min(asleep_ns) * u64::from(!is_no_wait && !is_unseen);
+        let delayed_ns = run.delayed_ns * u64::from(is_of_root);
+        let slept_ns = long_ns.saturating_sub(delayed_ns).min(asleep_ns)
+            * u64::from(!is_no_wait && !is_unseen);
         let waiting_ns = slept_ns * u64::from(!stream.target.is_synced);
         let processes: BTreeSet<i32> = entry.used.iter().map(|used| used.0).collect();
         // The first thread of a process has its number.
@@ -446,9 +448,9 @@ mod tests {
 
     #[test]
     fn lines_of_both_streams_in_one_place_are_mixed() {
-        for (errors, is_mixed) in [(6, true), (1, false)] {
+        for (errors, is_mixed) in [(6, true), (0, false)] {
             let mut process = process(&[(1, 5), (2, 5)]);
-            process.seen.insert(1, seen(0, 18));
+            process.seen.insert(1, seen(0, 80));
             process.seen.insert(2, seen(0, errors));
             let stream = sampled(&[process], &Recording::default()).remove(0);
             assert_eq!(stream.is_mixed, is_mixed, "{stream:?}");
@@ -496,12 +498,13 @@ mod tests {
     }
 
     #[test]
-    fn a_process_and_the_one_that_it_asks_save_nothing_and_the_parts_of_a_pipeline_may() {
-        // Who started it, and its stdin and stdout.
-        let process = |id, started_by, [from, to]: [u64; 2], reads| {
+    fn a_process_that_waits_before_each_answer_saves_nothing_nor_does_the_one_that_asks_it() {
+        // Who started it, its stdin and stdout, and how often it read and was woken.
+        let process = |id, started_by, [from, to]: [u64; 2], [reads, turns]: [u64; 2]| {
             let mut process = process(&[(0, from), (1, to)]);
             (process.process, process.started_by) = (id, started_by);
-            process.io.read_calls = reads;
+            (process.io.read_calls, process.turns) = (reads, turns);
+            process.asleep = [0, turns];
             process
         };
         let conversing = |processes: &[Watched]| {
@@ -510,23 +513,50 @@ mod tests {
             conversing
         };
         let asking = || {
-            let mut asking = process(1, 0, [5, 5], 1000);
+            let mut asking = process(1, 0, [5, 5], [1000; 2]);
             let terminal = asking.targets.get_mut(&0).unwrap();
             terminal.kind = Kind::Terminal;
             asking
         };
-        let answering = |reads| process(2, 1, [6, 7], reads);
-        assert_eq!(conversing(&[asking(), answering(1000)]), [1, 2]);
-        // It was started with all that it needs.
-        assert!(conversing(&[asking(), answering(9)]).is_empty());
-        // Another one reads what it writes.
-        let next = process(3, 1, [7, 8], 1000);
-        assert!(conversing(&[asking(), answering(1000), next]).contains(&3));
-        let next = process(3, 1, [7, 8], 1000);
-        assert!(!conversing(&[asking(), answering(1000), next]).contains(&2));
-        // A shell reads what the last part of a pipeline writes.
-        let shell = process(1, 0, [5, 5], 9);
-        assert!(conversing(&[shell, process(2, 1, [6, 7], 1000)]).is_empty());
+        let answering = |waits| process(2, 1, [6, 7], waits);
+        assert_eq!(conversing(&[asking(), answering([1000; 2])]), [1, 2]);
+        // Who asks it is not traced.
+        assert_eq!(conversing(&[answering([1000; 2])]), [2]);
+        // Each answer has several lines.
+        assert_eq!(conversing(&[answering([100; 2])]), [2]);
+        // It has all that it needs at once, or in large pieces.
+        assert!(conversing(&[asking(), answering([1000, 9])]).is_empty());
+        assert!(conversing(&[asking(), answering([9, 1000])]).is_empty());
+        // What it reads may come from elsewhere.
+        assert!(conversing(&[asking()]).is_empty());
+        let mut server = answering([1000; 2]);
+        server.sockets.insert(3);
+        assert!(conversing(&[server]).is_empty());
+        // A shell has started it, and hardly writes.
+        let shell = process(1, 0, [5, 5], [9, 9]);
+        assert_eq!(conversing(&[shell, answering([1000; 2])]), [2]);
+    }
+
+    #[test]
+    fn lines_of_processes_that_write_to_one_place_at_once_are_mixed() {
+        let lived = |id, place, [from, to]: [u64; 2]| {
+            let mut process = process(&[(1, place)]);
+            (process.process, process.first_ns, process.last_ns) = (id, from, to);
+            process
+        };
+        let are_mixed = |other: Watched| {
+            let processes = [lived(1, 5, [0, 50]), other];
+            let streams = sampled(&processes, &Recording::default());
+            streams.iter().any(|stream| stream.is_mixed)
+        };
+        assert!(are_mixed(lived(2, 5, [10, 60])));
+        // One after the other, elsewhere, another program of the same process, a few warnings.
+        assert!(!are_mixed(lived(2, 5, [60, 90])));
+        assert!(!are_mixed(lived(2, 6, [10, 60])));
+        assert!(!are_mixed(lived(1, 5, [10, 60])));
+        let mut few = lived(2, 5, [10, 60]);
+        few.io.write_calls = 20;
+        assert!(!are_mixed(few));
     }
 
     #[test]

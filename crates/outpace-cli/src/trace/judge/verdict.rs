@@ -86,7 +86,7 @@ impl Verdict {
         let savings = streams.iter().map(estimate::saved_by_blocks);
         let together = savings.clone().fold(Interval::default(), Interval::add);
         let chance_ns = |part: f64| (part * now).hypot(CROWDED * run.delayed_ns as f64);
-        let chances_ns = RUN_TO_RUN.map(|part| chance_ns(part) * f64::from(together.high > 0.0));
+        let chances = RUN_TO_RUN.map(|part| chance_ns(part) * f64::from(together.high > 0.0));
         // At worst, programs that run at the same time save together no more than the one that saves most.
         let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
         let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
@@ -98,19 +98,12 @@ impl Verdict {
         let likely_ns = together.likely - hidden_ns;
         let most_saved_ns = now_ns.saturating_sub(run.busiest_other_ns).min(most_ns) as f64;
         let most_saved_ns = most_saved_ns.min(now * (1.0 - LEAST_LEFT));
+        let [below, above] = [together.likely - least_ns, together.high - together.likely];
         let blocks_save_ns = Interval {
-            low: likely_ns
-                - awaited_ns
-                - error(
-                    chances_ns[0],
-                    together.likely - least_ns,
-                    most_hidden_ns - hidden_ns,
-                ),
+            low: likely_ns - awaited_ns - error(chances[0], below, most_hidden_ns - hidden_ns),
             likely: (likely_ns - awaited_ns).max(0.0),
             // Those that were missed may save all of their time.
-            high: likely_ns
-                + missed_ns
-                + error(chances_ns[1], together.high - together.likely, hidden_ns),
+            high: likely_ns + missed_ns + error(chances[1], above, hidden_ns),
         }
         .within(0.0, most_saved_ns);
         let waiting = sum(slow_ns).min(writing_ns) as f64;
@@ -171,8 +164,9 @@ impl Verdict {
         let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
         let may_be_long = missed > MISSED[0] * seen && missed_ns >= MISSED[1] * now;
         // Small writes that take long do so beside others, and so do waits for a slow reader.
-        let doubt = if run.unseen == Some(Unseen::Sent) && verdict.limit != Limit::Calls {
-            format!("but {}", Unseen::Sent.describe())
+        let doubtful = &[Unseen::Held, Unseen::Sent][..=usize::from(verdict.limit != Limit::Calls)];
+        let doubt = if let Some(unseen) = run.unseen.filter(|unseen| doubtful.contains(unseen)) {
+            format!("but {}", unseen.describe())
         } else if may_be_long && [Limit::Nothing, Limit::Unknown].contains(&verdict.limit) {
             let missed = counted(run.missed, "write call");
             format!("without {missed} that no look at the processes saw; --exact does")
@@ -267,7 +261,7 @@ impl Verdict {
         } else if worst.overlapped_ns * 2 > worst.writing_ns() {
             ", but mostly while other threads of the program ran".to_owned()
         } else if worst.is_answered {
-            ", but its processes answer each other: each write is waited for".to_owned()
+            ", but it waits for input between its writes".to_owned()
         } else if worst.could_be_larger() {
             ", and larger writes would hardly save any of it".to_owned()
         } else if worst.is_unplaced() {
@@ -280,8 +274,8 @@ impl Verdict {
             let keeps_up = awaited.map(|awaited| format!(" and the {awaited} keeps up"));
             format!(", but the writes are large{}", keeps_up.unwrap_or_default())
         };
-        let answers = ["Nothing to gain", "Output is not the problem"];
-        let answer = answers[usize::from(self.share < SMALL)];
+        let answer =
+            ["Nothing to gain", "Output is not the problem"][usize::from(self.share < SMALL)];
         self.sentences.push(format!("{answer}: {took}{why}."));
         self.tell_of_others(findings);
     }
@@ -402,7 +396,7 @@ impl Verdict {
                 _ if worst.is_synced() => ", and fsync once for many (with O_SYNC each write does)",
                 _ if worst.is_reopened => ", and open its file once for many",
                 _ if worst.is_mixed => {
-                    ", of stdout and stderr together: with a buffer each, the order of their lines changes"
+                    ", of all that is written there together: with a buffer each, lines change their order, and may be cut in two"
                 }
                 Descriptors::One(3..) => {
                     ": a larger buffer for that file, and no line buffering, autoflush or flush a line"
@@ -590,7 +584,7 @@ mod tests {
             ..stream(100_000, 80 * MS, 0)
         };
         let verdict = verdict(SAMPLED, 100 * MS, vec![both]);
-        let together = "Python: let it write larger blocks, of stdout and stderr together";
+        let together = "Python: let it write larger blocks, of all that is written there together";
         assert!(verdict.remedies[0].starts_with(together), "{verdict:?}");
     }
 
@@ -943,13 +937,16 @@ mod tests {
 
     #[test]
     fn what_was_sent_besides_leaves_no_verdict_but_that_on_the_calls_that_were_seen() {
-        for (kernel_ns, waiting_ns, limit) in [
-            (MS, 0, Limit::Unknown),
-            (10 * MS, 80 * MS, Limit::Unknown),
-            (80 * MS, 0, Limit::Calls),
+        for (unseen, kernel_ns, waiting_ns, limit) in [
+            (Unseen::Sent, MS, 0, Limit::Unknown),
+            (Unseen::Sent, 10 * MS, 80 * MS, Limit::Unknown),
+            (Unseen::Sent, 80 * MS, 0, Limit::Calls),
+            // What holds it for a moment at each call is no reader, and takes longer than the call.
+            (Unseen::Held, 10 * MS, 80 * MS, Limit::Unknown),
+            (Unseen::Held, 80 * MS, 0, Limit::Unknown),
         ] {
             let run = Recording {
-                unseen: Some(Unseen::Sent),
+                unseen: Some(unseen),
                 ..run_of_100_ms()
             };
             let verdict = verdict_on(run, vec![stream(1000, kernel_ns, waiting_ns)]);

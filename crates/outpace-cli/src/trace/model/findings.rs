@@ -86,9 +86,9 @@ pub(crate) struct Stream {
     pub(crate) is_reopened: bool,
     /// Another process ran beside it and long after it: what it saves may shorten nothing.
     pub(crate) is_outlived: bool,
-    /// They go to stdout and to stderr, which lead to one place.
+    /// They go to stdout and to stderr, which lead to one place, or another process writes there, too.
     pub(crate) is_mixed: bool,
-    /// Each of them is a question to another process of the program, or an answer.
+    /// They come after waits for input: questions to another process, or answers.
     pub(crate) is_answered: bool,
 }
 
@@ -240,6 +240,8 @@ pub(crate) enum Unseen {
     Foreign,
     /// After a wait for room outside of the write calls, in the exact modes.
     Polled,
+    /// While another process held it.
+    Held,
 }
 
 impl Unseen {
@@ -249,6 +251,9 @@ impl Unseen {
             Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
             Self::Sent => "what it sent or spliced could not be seen; --exact counts it",
             Self::Refused => "some of its processes do not let this user trace them",
+            Self::Held => {
+                "another process traces it (ptrace): the time in which that holds it is in these times"
+            }
             Self::Polled => "its waits for room after EAGAIN are seen without --exact only",
             Self::Foreign => "the calls of a 32-bit program are seen without --exact only",
         }

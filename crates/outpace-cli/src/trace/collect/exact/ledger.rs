@@ -24,6 +24,8 @@ pub(crate) struct LedgerEntry {
     /// With its calls, and the time in fsync(2).
     pub(crate) stream: Stream,
     pub(crate) threads: BTreeSet<i32>,
+    /// How many of its calls came after one of another process or descriptor there.
+    pub(crate) turns: u64,
     /// A pipe that another process of those traced has as its input.
     pub(crate) is_read_within: bool,
     /// The processes with the descriptors that they used for it.
@@ -63,6 +65,8 @@ pub(crate) struct Ledger {
     inside: HashMap<i32, (i64, [u64; 6], Option<Call>)>,
     /// By program, descriptor and destination.
     entries: BTreeMap<StreamKey, LedgerEntry>,
+    /// The process and descriptor by which each place was written to last.
+    last: HashMap<(u64, u64), (i32, i32)>,
     /// The run in which they are made, and whether its program has been started.
     pub(crate) run: Recording,
     pub(crate) started: bool,
@@ -250,6 +254,9 @@ impl Ledger {
             },
             ..LedgerEntry::default()
         });
+        let by = (call.process, descriptor);
+        let before = self.last.insert(target.identity, by);
+        entry.turns += u64::from(before.is_some_and(|before| before != by));
         entry.threads.insert(call.thread);
         entry.used.insert((call.process, call.descriptor));
         entry.stream.calls += 1;
