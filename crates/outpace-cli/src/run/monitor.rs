@@ -685,11 +685,12 @@ fn start_in_session(
             let before = libc::signal(libc::SIGTTOU, libc::SIG_IGN);
             let moved = libc::tcsetpgrp(descriptor, libc::getpid());
             libc::signal(libc::SIGTTOU, before);
-            if moved == -1 {
-                Err(io::Error::last_os_error())
-            } else {
-                Ok(())
+            let error = io::Error::last_os_error();
+            if moved == -1 && error.raw_os_error() == Some(libc::ENOTTY) {
+                // The leader was killed: there is nobody to tell, and std would abort, with a message on the user's terminal.
+                libc::_exit(1);
             }
+            if moved == -1 { Err(error) } else { Ok(()) }
         }
     };
     if !start.in_background {
