@@ -130,8 +130,9 @@ impl Processor {
 pub(crate) struct Stat {
     /// It, or the first thread of a process, has ended: its own counters do not change any more.
     pub(crate) has_ended: bool,
-    /// Stopped, by Ctrl-Z say; or by a process that traces it (ptrace).
+    /// Stopped, by Ctrl-Z say.
     pub(crate) is_stopped: bool,
+    /// Stopped by a process that traces it (ptrace).
     pub(crate) is_held: bool,
     pub(crate) parent: i32,
     pub(crate) group: i32,

@@ -718,6 +718,24 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_many_that_have_one_descriptor_in_turn_is_not_the_one_of_all() {
+        let ours = std::process::id() as i32;
+        let mut watched = Watched {
+            holder: ours,
+            ..Watched::for_test(0, 0)
+        };
+        let mut file = std::os::fd::OwnedFd::from(tempfile::tempfile().unwrap());
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
+        for _ in 0..2 {
+            watched.identify(descriptor);
+            assert!(!watched.is_redirected);
+        }
+        rustix::io::dup2(tempfile::tempfile().unwrap(), &mut file).unwrap();
+        watched.identify(descriptor);
+        assert!(watched.is_redirected);
+    }
+
+    #[test]
     fn the_time_in_which_it_is_stopped_is_known() {
         let mut shell = std::process::Command::new("sh")
             .args(["-c", "kill -STOP $$"])

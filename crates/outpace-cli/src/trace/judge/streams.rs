@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn lines_of_both_streams_in_one_place_are_mixed() {
-        for (errors, is_mixed) in [(6, true), (0, false)] {
+        for (errors, is_mixed) in [(6, true), (1, true), (0, false)] {
             let mut process = process(&[(1, 5), (2, 5)]);
             process.seen.insert(1, seen(0, 80));
             process.seen.insert(2, seen(0, errors));
@@ -689,7 +689,7 @@ mod tests {
     #[test]
     fn a_thread_that_was_not_asleep_waited_for_no_reader() {
         const ROOT: i32 = i32::MAX;
-        let waited = |asleep_ns| {
+        let waited = |asleep_ns, delayed_ns| {
             let mut ledger = Ledger::default();
             for i in 0..1000 {
                 ledger.add(&Call {
@@ -707,6 +707,7 @@ mod tests {
             }
             let run = Recording {
                 asleep_ns,
+                delayed_ns,
                 root: ROOT,
                 mode: Mode::Tracepoints,
                 ..Recording::default()
@@ -715,8 +716,10 @@ mod tests {
             assert!(streams[0].in_kernel_ns.high < 2_000_000.0);
             streams[0].waiting_ns
         };
-        assert!(waited(None) > 90_000_000);
-        assert_eq!(waited(Some(7)), 7);
+        assert!(waited(None, 0) > 90_000_000);
+        assert_eq!(waited(Some(7), 0), 7);
+        // It was asleep elsewhere.
+        assert_eq!(waited(Some(u64::MAX), 200_000_000), 0);
     }
 
     #[test]

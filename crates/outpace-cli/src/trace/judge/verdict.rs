@@ -164,8 +164,11 @@ impl Verdict {
         let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
         let may_be_long = missed > MISSED[0] * seen && missed_ns >= MISSED[1] * now;
         // Small writes that take long do so beside others, and so do waits for a slow reader.
-        let doubtful = &[Unseen::Held, Unseen::Sent][..=usize::from(verdict.limit != Limit::Calls)];
-        let doubt = if let Some(unseen) = run.unseen.filter(|unseen| doubtful.contains(unseen)) {
+        let may_change_it = |unseen: &Unseen| match unseen {
+            Unseen::Held => true,
+            unseen => *unseen == Unseen::Sent && verdict.limit != Limit::Calls,
+        };
+        let doubt = if let Some(unseen) = run.unseen.filter(may_change_it) {
             format!("but {}", unseen.describe())
         } else if may_be_long && [Limit::Nothing, Limit::Unknown].contains(&verdict.limit) {
             let missed = counted(run.missed, "write call");
