@@ -67,7 +67,8 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
     let left = (process.is_none()).then(procfs::own_children);
     let left = left.unwrap_or_default();
     let times = left.iter().filter_map(|&child| Stat::of(child));
-    let used = processor_time(process, run.last).since(before);
+    let apart = before.plus(Processor::of(0, run.stops_ns));
+    let used = processor_time(process, run.last).since(apart);
     let used = times.map(Stat::with_children).fold(used, Processor::plus);
     // Of children that the kernel reaped itself, only what was seen is known.
     if used.user_ns + used.system_ns > run.user_ns + run.system_ns {

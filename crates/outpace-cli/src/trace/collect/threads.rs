@@ -143,13 +143,6 @@ impl Thread {
         }
     }
 
-    /// Does not count its time since `start`, in which it was slowed down, and says how long that was.
-    pub(super) fn slow_since(&mut self, start: Reading) -> u64 {
-        let slowed = self.reading().processor.since(start.processor);
-        self.before.processor = self.before.processor.plus(slowed);
-        slowed.total_ns
-    }
-
     /// The increase while it was watched.
     fn own(&self) -> Reading {
         Reading {
@@ -232,6 +225,13 @@ impl Threads {
     pub(crate) fn end_samples(&mut self) {
         let threads = self.threads.values_mut();
         threads.for_each(|thread| thread.samples = None);
+    }
+
+    /// Does not count so much of a thread's time, in which it was slowed down.
+    pub(super) fn leave_out(&mut self, thread: i32, slowed: Processor) {
+        if let Some(Thread { before, .. }) = self.threads.get_mut(&thread) {
+            before.processor = before.processor.plus(slowed);
+        }
     }
 
     /// All, with the calls that they are in.

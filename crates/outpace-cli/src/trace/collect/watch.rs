@@ -119,6 +119,7 @@ impl Watcher {
         for process in &self.ended {
             seen += process.own().write_calls;
             run.overhead_ns += process.peeking_ns;
+            run.stops_ns += process.stops_ns;
             run.busiest_other_ns = run.busiest_other_ns.max(process.works_alone_ns());
             run.unseen = run.unseen.or(process.unseen);
             if process.process == run.root {

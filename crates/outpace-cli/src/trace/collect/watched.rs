@@ -131,7 +131,7 @@ pub(crate) struct Watched {
     writes_at: Option<CallSite>,
     /// Time that exact looks took from it, without waits for a processor, and their processor time.
     pub(super) peeking_ns: u64,
-    stops_ns: u64,
+    pub(super) stops_ns: u64,
     /// Samples that found its thread asleep in a write, and elsewhere.
     pub(crate) asleep: [u64; 2],
     /// When it was last seen, and how long it was stopped until then.
@@ -270,12 +270,6 @@ impl Watched {
         self
     }
 
-    /// The processor time of its threads that write, while it was watched, without that of stops at its calls.
-    pub(crate) fn processor(&self) -> Processor {
-        let with_stops = self.threads.writers().processor;
-        with_stops.since(Processor::of(0, self.stops_ns))
-    }
-
     /// How many of its writes are in no reading of processor time, and how much of that is not, at most: that of threads which ended
     /// between two searches; and where the kernel permits no samples, it brings the time up to date at its tick.
     pub(crate) fn unread(&self) -> (u64, u64) {
@@ -286,7 +280,7 @@ impl Watched {
             let whole = self.reaped.unwrap_or(self.stat.processor);
             let rounded_ns = 2 * procfs::UNIT_NS * u64::from(self.reaped.is_none());
             let whole_ns = whole.since(self.stat_before.processor).total_ns + rounded_ns;
-            let read_ns = self.threads.all().processor.total_ns;
+            let read_ns = self.threads.all().processor.total_ns + self.stops_ns;
             (0, whole_ns.saturating_sub(read_ns))
         } else if self.threads.are_sampled() {
             // Samples go on to a thread's end.
@@ -306,9 +300,8 @@ impl Watched {
         if !self.threads.is_one() || in_writes == 0 {
             return seen_ns;
         }
-        let watched_ns = self.last_ns - self.first_ns;
         let awake = self.threads.all().processor;
-        let asleep_ns = (watched_ns + self.stops_ns)
+        let asleep_ns = (self.last_ns - self.first_ns)
             .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns + self.stopped_ns);
         (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
     }
@@ -461,6 +454,8 @@ impl Watched {
     /// Takes an exact look at a thread.
     fn look_at(&mut self, thread: i32, is_short: bool) -> io::Result<()> {
         let look = peek::at(self.process, thread, is_short)?;
+        self.threads
+            .leave_out(thread, Processor::of(0, look.stops_ns));
         self.stops_ns += look.stops_ns;
         self.stops += look.stops;
         self.peeking_ns += look.took_ns;
@@ -624,9 +619,11 @@ impl Watched {
             self.is_half_heard = finished > heard + heard / 4 + UNHEARD;
         }
         self.take(all);
-        let thread = self.threads.get_mut(thread);
-        let slowed = thread.filter(|_| breakpoints.is_some());
-        self.peeking_ns += slowed.map_or(0, |thread| thread.slow_since(before));
+        if breakpoints.is_some() {
+            let slowed = self.reading(thread).processor.since(before.processor);
+            self.threads.leave_out(thread, slowed);
+            self.peeking_ns += slowed.total_ns;
+        }
     }
 
     fn reading(&mut self, thread: i32) -> Reading {

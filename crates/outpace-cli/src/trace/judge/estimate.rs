@@ -88,7 +88,7 @@ fn in_writes(others: f64, longer: f64) -> [f64; 3] {
 /// Sets the processor time of a process from its first write on: in the calls, and its own between them; and that in reads, where a
 /// program reads byte by byte for the same reason for which its writes are small.
 pub(super) fn times(process: &Watched, stream: &mut Stream) {
-    let (io, processor) = (process.own(), process.processor());
+    let (io, processor) = (process.own(), process.threads.writers().processor);
     let start = Some(process.start)
         .filter(|start| start.io.write_calls < io.write_calls)
         .unwrap_or_default();
@@ -150,10 +150,8 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
     Interval::between(read_ns, read_ns + 2.0 * more_ns + unread_ns as f64)
 }
 
-/// The usual time around calls, at most, in parts of their time in the kernel: the library's way to the call and back.
-const AROUND: f64 = 0.7;
-/// At the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's.
-const COLD: f64 = 0.4;
+/// The time around calls at the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's.
+const COLD: f64 = 0.5;
 const COLDEST: f64 = 4.0;
 
 /// Each small write to a terminal wakes a thread of the kernel, which passes it on and slows the program. Up to so many times as much
@@ -171,21 +169,21 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let left = [most_left, least_left.midpoint(most_left), least_left];
     let in_kernel = all.times(left.map(|left| 1.0 - left));
     let calls_ns = cost.of_calls(stream) * all.likely;
+    // To open a file once no lines need to be joined.
+    let language = [stream.language, Language::UNRECOGNISED][usize::from(stream.is_reopened)];
+    let [least, most] = language.around_calls();
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time; or where small writes went, or what joined them, is unknown.
         let is_unseen = stream.may_be_joined() || stream.descriptors == Descriptors::Any;
-        let most = [in_kernel.high + AROUND * calls_ns, all.high + own.high];
+        let high = [in_kernel.high + most * calls_ns, all.high + own.high];
         return Interval {
-            high: most[usize::from(is_unseen)].min(all.high + own.high),
+            high: high[usize::from(is_unseen)].min(all.high + own.high),
             ..Interval::default()
         };
     }
-    // To open a file once no lines need to be joined.
-    let language = [stream.language, Language::UNRECOGNISED][usize::from(stream.is_reopened)];
-    let least = language.least_around_calls();
     let of_own = [1.0, JOINING][usize::from(least < 0.0)];
     let least_ns = (least * calls_ns).min(least * of_own * own.low);
-    let usual_ns = (AROUND * calls_ns).min(own.high);
+    let usual_ns = (most * calls_ns).min(own.high);
     let most_ns = match stream.buffering {
         // Making pieces of lines and handing each on may be all that the program does.
         Buffering::Unbuffered => own.high,

@@ -200,6 +200,8 @@ pub(crate) struct Recording {
     pub(crate) wall_ns: u64,
     /// The part of `wall_ns` that is the tracing's own.
     pub(crate) overhead_ns: u64,
+    /// The processor time of the program in exact looks, which is in none of the other times.
+    pub(crate) stops_ns: u64,
     /// What tracing adds to each call, at most; of a stop, more than most writes take.
     pub(crate) call_ns: f64,
     /// The part of it that the program was ready to run without a processor, which is no writing.
