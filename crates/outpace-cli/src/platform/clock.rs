@@ -1,8 +1,9 @@
 //! The monotonic clock as a number, comparable with the kernel's time stamps.
 
-use super::procfs::Processor;
+use super::procfs::{Processor, read_again};
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Display;
+use std::fs::File;
 
 /// Processor time of the calling thread, in nanoseconds.
 pub(crate) fn thread_ns() -> u64 {
@@ -22,12 +23,12 @@ pub(crate) fn now_ns() -> u64 {
 /// How long a thread, or the first one of a process, has been ready to run without a processor, from the second
 /// field of `/proc/…/schedstat` (proc(5)). `None` where the kernel does not keep it.
 pub(crate) fn delay_ns(thread: impl Display) -> Option<u64> {
-    schedule(thread).map(|schedule| schedule.delayed_ns)
+    let file = File::open(format!("/proc/{thread}/schedstat")).ok()?;
+    schedule(&file).map(|schedule| schedule.delayed_ns)
 }
 
-fn schedule(thread: impl Display) -> Option<Processor> {
-    let stat = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).ok()?;
-    Processor::default().scheduled(&stat)
+fn schedule(file: &File) -> Option<Processor> {
+    Processor::default().scheduled(&read_again(file).ok()?)
 }
 
 /// The same, of a `schedstat` that has been read.
@@ -37,17 +38,18 @@ pub(crate) fn delay_in(stat: &str) -> Option<u64> {
 }
 
 /// The growth of a thread's [delay](delay_ns) and of its time on a processor since this was made.
-pub(crate) struct Delay<T> {
-    thread: T,
+pub(crate) struct Delay {
+    file: Option<File>,
     before: Processor,
     last: Processor,
 }
 
-impl<T: Display> Delay<T> {
-    pub(crate) fn of(thread: T) -> Self {
-        let before = schedule(&thread).unwrap_or_default();
+impl Delay {
+    pub(crate) fn of(thread: i32) -> Self {
+        let file = File::open(format!("/proc/{thread}/schedstat")).ok();
+        let before = file.as_ref().and_then(schedule).unwrap_or_default();
         Self {
-            thread,
+            file,
             before,
             last: before,
         }
@@ -55,7 +57,7 @@ impl<T: Display> Delay<T> {
 
     /// Looks at both again, if the thread is still there. Returns the growth of the delay up to the last look.
     pub(crate) fn look(&mut self) -> u64 {
-        self.last = schedule(&self.thread).unwrap_or(self.last);
+        self.last = self.file.as_ref().and_then(schedule).unwrap_or(self.last);
         self.ns()
     }
 

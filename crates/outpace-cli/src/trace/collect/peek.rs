@@ -74,14 +74,15 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
     let (enough, part) = [(ENOUGH, 1), (FEW, 4)][usize::from(is_short)];
     let until_ns = clock::now_ns() + LONGEST_NS / part;
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
+    // Before this and after the last stop, the thread runs undisturbed, however long this one waits for a processor.
+    let began_ns = clock::now_ns();
     sys::interrupt(thread)?;
     let (mut look, mut entered, mut between) = (Look::default(), None, [0; 3]);
-    let (mut opens, mut opened, mut last) = (false, None, None);
-    // The time from the first stop to the last. Before and after, the thread runs undisturbed, however long this one waits for a
-    // processor.
-    let mut held = None;
+    let (mut opens, mut opened, mut last, mut delay) = (false, None, None, None);
     while let Some(stop) = next_stop(thread, until_ns)? {
-        held.get_or_insert_with(|| (clock::now_ns(), Delay::of(thread)));
+        // The kernel brings the times of a thread up to date when it stops.
+        let delay = delay.get_or_insert_with(|| Delay::of(thread));
+        let delayed_ns = delay.look();
         look.stops += 1;
         let (signal, event) = (stop & 0xff, stop >> 8);
         if signal == sys::AT_CALL {
@@ -122,16 +123,15 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
             sys::resume(thread, libc::PTRACE_LISTEN, 0)?;
             break;
         }
-        if look.writes.len() == enough {
-            break;
-        }
         let passed_on = signal * i32::from(signal != sys::AT_CALL && event == 0);
-        sys::resume(thread, libc::PTRACE_SYSCALL, passed_on)?;
-    }
-    if let Some((began_ns, mut delay)) = held {
-        let delayed_ns = delay.look();
+        let is_enough = look.writes.len() == enough;
+        let how = [libc::PTRACE_SYSCALL, libc::PTRACE_DETACH][usize::from(is_enough)];
+        sys::resume(thread, how, passed_on)?;
         look.took_ns = (clock::now_ns() - began_ns).saturating_sub(delayed_ns);
         look.stops_ns = delay.awake_ns() - delayed_ns;
+        if is_enough {
+            break;
+        }
     }
     Ok(look)
 }
