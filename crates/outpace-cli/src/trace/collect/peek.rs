@@ -79,8 +79,11 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
     sys::interrupt(thread)?;
     let (mut look, mut entered, mut between) = (Look::default(), None, [0; 3]);
     let (mut opens, mut opened, mut last, mut delay) = (false, None, None, None);
-    while let Some(stop) = next_stop(thread, until_ns)? {
-        // The kernel brings the times of a thread up to date when it stops.
+    while look.writes.len() < enough
+        && let Some(stop) = next_stop(thread, until_ns)?
+    {
+        // The kernel answers when the thread has left its processor: only then are its times up to date.
+        sys::event_message(thread)?;
         let delay = delay.get_or_insert_with(|| Delay::of(thread));
         let delayed_ns = delay.look();
         look.stops += 1;
@@ -124,14 +127,11 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
             break;
         }
         let passed_on = signal * i32::from(signal != sys::AT_CALL && event == 0);
-        let is_enough = look.writes.len() == enough;
-        let how = [libc::PTRACE_SYSCALL, libc::PTRACE_DETACH][usize::from(is_enough)];
+        let is_last = look.writes.len() == enough;
+        let how = [libc::PTRACE_SYSCALL, libc::PTRACE_DETACH][usize::from(is_last)];
         sys::resume(thread, how, passed_on)?;
         look.took_ns = (clock::now_ns() - began_ns).saturating_sub(delayed_ns);
         look.stops_ns = delay.awake_ns() - delayed_ns;
-        if is_enough {
-            break;
-        }
     }
     Ok(look)
 }

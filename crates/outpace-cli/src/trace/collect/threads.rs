@@ -223,15 +223,13 @@ impl Threads {
 
     /// Samples no more: the kernel's clock ticks tell the rest.
     pub(crate) fn end_samples(&mut self) {
-        let threads = self.threads.values_mut();
-        threads.for_each(|thread| thread.samples = None);
+        (self.threads.values_mut()).for_each(|thread| thread.samples = None);
     }
 
     /// Does not count so much of a thread's time, in which it was slowed down.
     pub(super) fn leave_out(&mut self, thread: i32, slowed: Processor) {
-        if let Some(Thread { before, .. }) = self.threads.get_mut(&thread) {
-            before.processor = before.processor.plus(slowed);
-        }
+        (self.threads.entry(thread))
+            .and_modify(|Thread { before, .. }| before.processor = before.processor.plus(slowed));
     }
 
     /// All, with the calls that they are in.
@@ -270,8 +268,7 @@ impl Threads {
 
     /// Those that have written.
     pub(crate) fn that_write(&self) -> impl Iterator<Item = &Thread> {
-        let threads = self.threads.values();
-        threads.filter(|thread| thread.own().io.write_calls > 0)
+        (self.threads.values()).filter(|thread| thread.own().io.write_calls > 0)
     }
 
     /// Whether the parts of the time of all that have written are sampled.
@@ -281,8 +278,7 @@ impl Threads {
 
     /// The mean time between two samples in so much time with writes.
     pub(crate) fn between_samples_ns(&self, written_ns: u64) -> f64 {
-        let sampled_ns = self.that_write().map(|thread| thread.sampled.total_ns);
-        let sampled_ns: u64 = sampled_ns.sum();
+        let sampled_ns: u64 = (self.that_write().map(|thread| thread.sampled.total_ns)).sum();
         let sampled = (sampled_ns as f64 / written_ns as f64).min(1.0);
         let [sample, tick] = [SAMPLE_NS, procfs::TICK_NS].map(|ns| ns as f64);
         sampled * sample + (1.0 - sampled) * tick
@@ -295,9 +291,8 @@ impl Threads {
 
     /// The thread that has written most.
     pub(crate) fn busiest(&self) -> Option<i32> {
-        let all = self.own();
-        let busiest = all.max_by_key(|(_, own)| (own.io.write_calls, own.processor.system_ns));
-        busiest.map(|(id, _)| id)
+        let most = |own: &Reading| (own.io.write_calls, own.processor.system_ns);
+        (self.own().max_by_key(|(_, own)| most(own))).map(|(id, _)| id)
     }
 }
 
