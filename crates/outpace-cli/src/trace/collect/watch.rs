@@ -106,8 +106,7 @@ impl Watcher {
     fn finish(&mut self, before: IoCounters) {
         let (run, alive) = (&mut self.run, &mut self.alive);
         if self.launched {
-            let after = IoCounters::of("self").ok();
-            run.tree = after.map(|after| after.since(before));
+            run.tree = (IoCounters::of("self").ok()).map(|after| after.since(before));
         } else if alive.contains_key(&run.root) {
             // Those that are left have the counts of the children that they have waited for.
             run.tree = (alive.values().map(Watched::with_children)).reduce(IoCounters::plus);
@@ -132,7 +131,7 @@ impl Watcher {
                 if id == run.root || io.write_calls > 0 {
                     // Those that are ready at the same time have waited as long as the one that waited longest.
                     let delayed_ns = processor.delayed_ns + process.stopped_ns;
-                    run.delayed_ns = run.delayed_ns.max(delayed_ns);
+                    run.delayed_ns = run.delayed_ns.max(delayed_ns + process.stolen_ns());
                 } else {
                     run.beside_ns += processor.total_ns;
                 }
@@ -193,9 +192,7 @@ impl Watcher {
             self.refresh(process, threads, now_ns);
         }
         let first_gone = self.ended.len();
-        let gone = self
-            .alive
-            .extract_if(|process, _| !tree.contains_key(process));
+        let gone = (self.alive).extract_if(|process, _| !tree.contains_key(process));
         self.ended.extend(gone.map(|(_, watched)| watched.end()));
         self.settle(first_gone);
     }

@@ -300,10 +300,21 @@ impl Watched {
         if !self.threads.is_one() || in_writes == 0 {
             return seen_ns;
         }
+        (self.off_ns() as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
+    }
+
+    /// How long its thread neither had a processor nor was ready to run or held.
+    fn off_ns(&self) -> u64 {
         let awake = self.threads.all().processor;
-        let asleep_ns = (self.last_ns - self.first_ns)
-            .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns + self.stopped_ns);
-        (asleep_ns as f64 * in_writes as f64 / (in_writes + elsewhere) as f64) as u64
+        (self.last_ns - self.first_ns)
+            .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns + self.stopped_ns)
+    }
+
+    /// The same, if no sample found the thread asleep: then the host of a virtual machine had its processor, which the scheduler counts
+    /// neither as the thread's time nor as its delay.
+    pub(super) fn stolen_ns(&self) -> u64 {
+        let is_stolen = self.threads.is_one() && self.asleep == [0, 0];
+        self.off_ns() * u64::from(is_stolen)
     }
 
     /// Whether its thread was found asleep elsewhere than in writes, and mostly there: then its turns come after waits, and not after those

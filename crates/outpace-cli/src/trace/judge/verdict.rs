@@ -1,6 +1,6 @@
 //! The answer: is this program slowed by its output, by what, and what would change it.
 
-use super::estimate;
+use super::estimate::{self, Cost};
 use crate::trace::model::{
     Descriptors, Findings, Interval, Kind, Language, Mode, Stream, Target, Unseen,
 };
@@ -52,10 +52,8 @@ const WAITED: f64 = 0.75;
 const LEAST_LEFT: f64 = 0.005;
 /// Where tracepoints take more than one part in this many of the time, on the clock or on processors, times say little.
 const DISTORTED: u64 = 4;
-/// Where more than this part of the calls was missed, and took more than this part of the time, nobody knows that they are no problem: on
-/// average they were as long as the others, and no shorter than this.
+/// Where more than this part of the calls was missed, and took more than this part of the time, nobody knows that they are no problem.
 const MISSED: [f64; 2] = [0.1, 0.02];
-const LEAST_CALL_NS: f64 = 1_000.0;
 /// The difference between two runs of a program, in parts of its time, below and above the likely one: a narrow lower end tells a user
 /// more. And in parts of its waits for a processor, as what takes that also evicts caches, delays readers and slows the other thread of a
 /// core.
@@ -92,12 +90,17 @@ impl Verdict {
         let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
         let error = |chance: f64, error: f64, other: f64| chance.hypot(error).hypot(other);
         let [seen, missed] = [sum(|stream| stream.calls), run.missed].map(|calls| calls as f64);
-        let missed_ns = missed * LEAST_CALL_NS.max(sum(Stream::writing_ns) as f64 / seen.max(1.0));
+        let written = run.tree.unwrap_or_default().bytes_written;
+        let missed_bytes = written.saturating_sub(sum(|stream| stream.bytes));
+        // As long as the others on average, and no longer than their number and bytes allow.
+        let missed_ns = (missed * sum(Stream::writing_ns) as f64 / seen.max(1.0))
+            .min(Cost::of(Kind::Terminal).most_ns(run.missed, missed_bytes));
         // What fewer calls save may go into more waiting for a reader that is traced, too.
         let awaited_ns = sum(|stream| stream.awaited_ns) as f64;
         let likely_ns = together.likely - hidden_ns;
-        let most_saved_ns = now_ns.saturating_sub(run.busiest_other_ns).min(most_ns) as f64;
-        let most_saved_ns = most_saved_ns.min(now * (1.0 - LEAST_LEFT));
+        let most_saved_ns = (now - run.busiest_other_ns as f64).min(now * (1.0 - LEAST_LEFT));
+        // Short waits are in no sample, and runs differ.
+        let most_saved_ns = most_saved_ns.min(most_ns as f64 + RUN_TO_RUN[1] * now);
         let [below, above] = [together.likely - least_ns, together.high - together.likely];
         let blocks_save_ns = Interval {
             low: likely_ns - awaited_ns - error(chances[0], below, most_hidden_ns - hidden_ns),
@@ -739,13 +742,17 @@ mod tests {
             let most_ns = (seen_ns + missed as f64 * 4_000.0).min(99e6);
             assert!(verdict.blocks_save_ns.high >= most_ns, "{verdict:?}");
         }
-        // A wrapper's, beside writes that wait for their reader.
-        let run = Recording {
-            missed: 20,
-            ..run_of_100_ms()
-        };
-        let verdict = verdict_on(run, vec![stream(100, MS, 90 * MS)]);
-        assert_eq!(verdict.limit, Limit::Reader, "{verdict:?}");
+        // A wrapper's, beside writes that wait for their reader, and beside a few long ones.
+        for (calls, waiting_ns, limit) in
+            [(100, 90 * MS, Limit::Reader), (2, 8 * MS, Limit::Nothing)]
+        {
+            let run = Recording {
+                missed: 20,
+                ..run_of_100_ms()
+            };
+            let verdict = verdict_on(run, vec![stream(calls, MS, waiting_ns)]);
+            assert_eq!(verdict.limit, limit, "{verdict:?}");
+        }
     }
 
     #[test]
