@@ -5,8 +5,8 @@
 //! an error. So only a thread that runs and writes little at a time is stopped, and only where all that its process could
 //! write to takes small writes whole: files and pipes (PIPE_BUF in pipe(7)), no terminal, socket or device.
 //!
-//! The look ends with the thread of ours that takes it, as the kernel lets go of whatever a thread traces when that ends, without
-//! stopping it once more.
+//! The look lets go of the thread at its last stop. Where there are too few stops, it ends with the thread of ours that takes it, as
+//! the kernel lets go of whatever a thread traces when that ends, without stopping it once more.
 
 use crate::platform::clock::{self, Delay};
 use crate::platform::doing::Doing;
