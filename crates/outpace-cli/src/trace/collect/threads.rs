@@ -13,10 +13,10 @@ use std::io;
 const MOST_THREADS: usize = 64;
 
 /// Which part of its processor time a thread is in its program is sampled this often, where the kernel permits it (perf_event_open(2),
-/// without privileges where `perf_event_paranoid` is 2 or less). A sample takes 5 µs in a virtual machine.
-const SAMPLE_NS: u64 = 500_000;
+/// without privileges where `perf_event_paranoid` is 2 or less). A sample takes 5 to 35 µs in a virtual machine.
+const SAMPLE_NS: u64 = 1_000_000;
 /// And not at all after so much time with writes: clock ticks tell enough.
-const SAMPLED_FOR_NS: u64 = 250_000_000;
+const SAMPLED_FOR_NS: u64 = 150_000_000;
 /// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine: where turns are short, samples end before that.
 const MOST_TURNS: u64 = 4_000;
 /// Has room for the samples between two searches, and more.
