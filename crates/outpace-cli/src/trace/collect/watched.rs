@@ -760,6 +760,27 @@ mod tests {
     }
 
     #[test]
+    fn time_in_which_it_neither_ran_nor_slept_was_the_hosts() {
+        let mut sleeper = std::process::Command::new("sleep")
+            .arg("1000")
+            .spawn()
+            .unwrap();
+        let process = sleeper.id() as i32;
+        let mut watched = Watched::find(process, &[process], None, false, 0).unwrap();
+        watched.refresh(&[process]);
+        let awake = watched.threads.all().processor;
+        let off_ns = watched.last_ns - awake.total_ns - awake.delayed_ns;
+        assert_eq!(watched.stolen_ns(), off_ns);
+        // Our looks held it for a while.
+        watched.peeking_ns = 5;
+        assert_eq!(watched.stolen_ns(), off_ns - 5);
+        watched.asleep[1] += 1;
+        assert_eq!(watched.stolen_ns(), 0);
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
+    }
+
+    #[test]
     fn the_position_in_a_file_shows_which_stream_is_written_to() {
         for redirect in ["", " >&2"] {
             let file = tempfile::tempfile().unwrap();
