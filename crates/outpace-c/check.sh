@@ -36,7 +36,7 @@ run_c() {
     [[ $("$work/c" mixed | md5sum) == $(for i in {0..99}; do printf '%d outpace\n%d printf\n' "$i" "$i"; done | md5sum) ]]
     [[ $("$work/c" return | wc -l) == 100000 ]]
     for mode in 'main first' 'main first, init later' 'main first in a child'; do
-        [[ $(timeout --signal=KILL 60 "$work/c" "$mode" | wc -l) == 100000 ]] || { echo "no end after pthread_exit: $mode: $1"; exit 1; }
+        [[ $(timeout --signal=KILL 600 "$work/c" "$mode" | wc -l) == 100000 ]] || { echo "no end after pthread_exit: $mode: $1"; exit 1; }
     done
     set +e
     lines=$("$work/c" exit | wc -l; exit "${PIPESTATUS[0]}")
@@ -51,7 +51,7 @@ answers() {
     coproc { "$@"; }
     pid=$COPROC_PID out=${COPROC[0]} in=${COPROC[1]}
     for i in 0 1 2; do
-        if ! IFS= read -r -t 20 -d '?' question <&"$out" || [[ $question != *"question $i" ]]; then
+        if ! IFS= read -r -t 120 -d '?' question <&"$out" || [[ $question != *"question $i" ]]; then
             kill "$pid"
             return 1
         fi
