@@ -78,7 +78,9 @@ pub(crate) fn is_told(child: i32) -> bool {
 /// Whether a child has ended. Does not reap it, and needs no file of /proc.
 pub(crate) fn has_ended(child: i32) -> bool {
     let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    next_of(child, ended).is_ok_and(|event| event.is_some())
+    // A tracer is told of stops, too, whether it asks for them or not.
+    let is_end = |event: WaitIdStatus| event.exited() || event.killed() || event.dumped();
+    next_of(child, ended).is_ok_and(|event| event.is_some_and(is_end))
 }
 
 /// Waits until a thread has stopped or ended, and says whether it has ended by itself. Does not reap it.

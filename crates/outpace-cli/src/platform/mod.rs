@@ -11,6 +11,7 @@ pub(crate) mod interrupts;
 pub(crate) mod mappings;
 pub(crate) mod procfs;
 pub(crate) mod pty;
+pub(crate) mod samples;
 pub(crate) mod scheduling;
 pub(crate) mod signals;
 pub(crate) mod stops;

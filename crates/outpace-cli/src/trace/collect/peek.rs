@@ -52,9 +52,14 @@ pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> 
     if Doing::of(process, thread) != Doing::Running {
         return Err(io::ErrorKind::WouldBlock.into());
     }
-    let look = std::thread::Builder::new().spawn(move || look(process, thread, is_short))?;
-    look.join()
-        .unwrap_or_else(|_| Err(io::Error::other("the look failed")))
+    let look = move || (rustix::thread::gettid(), look(process, thread, is_short));
+    let look = std::thread::Builder::new().spawn(look)?.join();
+    let (tracer, look) = look.map_err(|_| io::Error::other("the look failed"))?;
+    // That it has ended is told before it lets go.
+    while procfs::name(tracer.as_raw_pid()).is_some() {
+        std::thread::yield_now();
+    }
+    look
 }
 
 /// Whether a signal never cuts a small write of this process in two.
@@ -225,6 +230,42 @@ mod tests {
             shell.kill().unwrap();
             shell.wait().unwrap();
         }
+    }
+
+    #[test]
+    fn a_thread_that_makes_no_calls_is_let_go_when_the_look_is_over() {
+        let mut shell = Command::new("sh")
+            .args(["-c", "while :; do :; done"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let process = shell.id() as i32;
+        let mut looks = 0;
+        while looks < 8 {
+            match at(process, process, true) {
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
+                look => looks += u32::from(look.is_ok()),
+            }
+            assert_eq!(procfs::status(process, "TracerPid").as_deref(), Some("0"));
+        }
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+    }
+
+    #[test]
+    fn a_child_that_is_stopped_for_us_has_not_ended() {
+        let mut sleeper = Command::new("sleep").arg("1000").spawn().unwrap();
+        let process = sleeper.id() as i32;
+        if sys::seize(process, 0).is_ok() {
+            sys::interrupt(process).unwrap();
+            while !procfs::Stat::of(process).unwrap().is_held {
+                std::thread::yield_now();
+            }
+            assert!(!ending::has_ended(process));
+        }
+        sleeper.kill().unwrap();
+        sleeper.wait().unwrap();
     }
 
     #[test]

@@ -3,61 +3,17 @@
 
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
-use perf_event::events::Software;
-use perf_event::{Builder, Sampler};
+use crate::platform::samples::{SAMPLE_NS, Samples};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io;
 
 /// Threads of one process that are read.
 const MOST_THREADS: usize = 64;
 
-/// Which part of its processor time a thread is in its program is sampled this often, where the kernel permits it (perf_event_open(2),
-/// without privileges where `perf_event_paranoid` is 2 or less). A sample takes 5 to 35 µs in a virtual machine.
-const SAMPLE_NS: u64 = 1_000_000;
-/// And not at all after so much time with writes: clock ticks tell enough.
+/// The parts of a thread's processor time are [sampled](Samples) for so much time with writes: after that, clock ticks tell enough.
 const SAMPLED_FOR_NS: u64 = 150_000_000;
 /// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine: where turns are short, samples end before that.
 const MOST_TURNS: u64 = 4_000;
-/// Has room for the samples between two searches, and more.
-const RING: usize = 16 << 10;
-
-/// Samples of the processor time of a thread: a record of 8 bytes for each that finds it in its program, none for those in the kernel.
-struct Samples {
-    ring: Sampler,
-    /// Those found in the program, times the time between two.
-    in_program_ns: u64,
-    /// The thread's time before these.
-    before_ns: u64,
-}
-
-impl Samples {
-    fn of(thread: i32, before_ns: u64) -> io::Result<Self> {
-        let mut event = Builder::new(Software::TASK_CLOCK);
-        event.observe_pid(thread).any_cpu().sample_period(SAMPLE_NS);
-        let ring = event.enabled(true).build()?.sampled(RING)?;
-        Ok(Self {
-            ring,
-            in_program_ns: 0,
-            before_ns,
-        })
-    }
-
-    /// The thread's time to this moment, or to its end, with the sampled parts, and `rest`.
-    fn processor(&mut self, rest: Processor) -> io::Result<Processor> {
-        while self.ring.next_record().is_some() {
-            self.in_program_ns += SAMPLE_NS;
-        }
-        let sampled_ns = self.ring.as_counter_mut().read()?;
-        let user_ns = sampled_ns.min(self.in_program_ns);
-        Ok(Processor {
-            total_ns: self.before_ns + sampled_ns,
-            user_ns,
-            system_ns: sampled_ns - user_ns,
-            ..rest
-        })
-    }
-}
 
 /// The counters of a thread at one moment, or of several.
 #[derive(Clone, Copy, Default)]

@@ -238,17 +238,22 @@ impl Watched {
             || (self.own().write_calls == 0 && procfs::has_aio(process));
         let is_held = self.stat.is_held.then_some(Unseen::Held);
         self.unseen = (self.unseen.or(is_held)).or(requests.then_some(Unseen::Request));
-        let mut known = self.targets.range(1..=2);
-        if let Some((&file, _)) = known.find(|(_, target)| target.kind == Kind::File)
-            && let Some(position) = procfs::position(process, file)
-        {
-            // Of a file that was opened for it, the position is at the bytes written there.
+        // Of a file that was opened for it, the position is at the bytes written there.
+        let parts = [1, 2].map(|stream| {
+            let target = self.targets.get(&stream);
+            target.filter(|target| target.kind == Kind::File)?;
+            let position = procfs::position(process, stream)?;
+            Some(position as f64 / self.own().bytes_written as f64)
+        });
+        if parts != [None; 2] {
             self.filled_at = self.own().write_calls;
-            (self.filled, self.is_split) = match position as f64 / self.own().bytes_written as f64 {
-                0.95..=1.05 => (Some(file), false),
-                ..0.05 => (Some(3 - file), false),
-                part => (None, part < 0.95),
+            self.filled = match parts {
+                [Some(0.95..=1.05), _] | [None, Some(..0.05)] => Some(1),
+                [_, Some(0.95..=1.05)] | [Some(..0.05), None] => Some(2),
+                _ => None,
             };
+            let mut parts = parts.into_iter().flatten();
+            self.is_split = self.filled.is_none() && parts.any(|part| part < 0.95);
         }
         for descriptor in Target::written_beside_streams(process, &descriptors) {
             let is_socket = |other: &i32| procfs::has_one_of("socket:", process, &[*other]);
@@ -418,8 +423,12 @@ impl Watched {
             }
             self.targets.insert(descriptor, target);
         }
-        let identity = self.targets.get(&descriptor).map(|target| target.identity);
-        self.stream_at(identity).unwrap_or(descriptor)
+        let target = self.targets.get(&descriptor);
+        let stream = self.stream_at(target.map(|target| target.identity));
+        // It may be closed between two searches.
+        self.writes_elsewhere |=
+            stream.is_none() && target.is_none_or(|target| target.kind != Kind::Other);
+        stream.unwrap_or(descriptor)
     }
 
     /// Takes an exact look at the thread that writes most, if the process has made many writes since the last time, and their sums do not
@@ -736,7 +745,7 @@ mod tests {
         let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
         for _ in 0..2 {
             watched.identify(descriptor);
-            assert!(!watched.is_redirected);
+            assert!(!watched.is_redirected && watched.writes_elsewhere);
         }
         rustix::io::dup2(tempfile::tempfile().unwrap(), &mut file).unwrap();
         watched.identify(descriptor);

@@ -227,6 +227,12 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         }
     }
     stream.waiting_ns = stream.waiting_ns.saturating_sub(stream.syncing_ns);
+    let is_of_one = process.writes_elsewhere && descriptors != Descriptors::Any;
+    let seen_mean = stream.tally.mean_size().filter(|_| is_of_one);
+    if let Some(mean) = seen_mean.filter(|mean| mean * 2 < stream.mean_size()) {
+        // A few large writes, which are not of this stream, have most of the bytes.
+        stream.bytes = stream.calls * mean;
+    }
     stream.buffering = sampled_buffering(&stream);
     estimate::times(process, &mut stream);
     if descriptors == Descriptors::Any {
@@ -286,6 +292,7 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     }
     let open = || (1..=2).find(|&stream| target(stream).is_some());
     let only = both.map_or_else(open, |_| process.filled());
+    let only = only.filter(|only| most.is_none_or(|most| most == *only));
     match only {
         _ if same => (Descriptors::Both, Some(1)),
         Some(stream) => (Descriptors::One(stream), only),
@@ -301,10 +308,9 @@ const SMALL_WRITES: u64 = 256;
 fn sampled_buffering(stream: &Stream) -> Buffering {
     let (language, tally) = (stream.language, &stream.tally);
     let mean = stream.mean_size();
-    let seen = tally.sizes.count();
-    let seen_mean = tally.sizes.sum() / seen.max(1);
-    let agrees = mean > 0 && (mean / 2..=mean * 2).contains(&seen_mean);
-    if seen >= FEWEST && matches!(stream.descriptors, Descriptors::One(_) | Descriptors::Both) {
+    let is_of_stream = matches!(stream.descriptors, Descriptors::One(_) | Descriptors::Both);
+    if let Some(seen_mean) = tally.mean_size().filter(|_| is_of_stream) {
+        let agrees = mean > 0 && (mean / 2..=mean * 2).contains(&seen_mean);
         let shown = in_language(tally.buffering(), language);
         // Any small write can show that not all of them are lines.
         if agrees || (shown == Buffering::Unbuffered && mean < SMALL_WRITES) {
@@ -557,6 +563,32 @@ mod tests {
         let mut few = lived(2, 5, [10, 60]);
         few.io.write_calls = 20;
         assert!(!are_mixed(few));
+    }
+
+    #[test]
+    fn bytes_of_a_few_large_writes_elsewhere_are_not_the_streams() {
+        let sizes = |writes_elsewhere| {
+            let mut process = process(&[(1, 5), (2, 6), (3, 7)]);
+            process.io.bytes_written = 1_000_000;
+            process.writes_elsewhere = writes_elsewhere;
+            process.seen.insert(1, seen(0, 48));
+            let lines = process.seen.get_mut(&1).unwrap();
+            (0..48).for_each(|_| lines.tally.sample(12, Some(true)));
+            let stream = sampled(&[process], &Recording::default()).remove(0);
+            assert_eq!(stream.descriptors, Descriptors::One(1));
+            (stream.bytes, stream.buffering)
+        };
+        assert_eq!(sizes(true), (12_000, Buffering::Line));
+        assert_eq!(sizes(false).0, 1_000_000);
+    }
+
+    #[test]
+    fn a_file_that_has_no_bytes_says_nothing_of_a_stream_whose_writes_were_not_seen() {
+        let mut process = process(&[(1, 5), (2, 6)]);
+        process.filled = Some(2);
+        process.seen.insert(1, seen(0, 18));
+        process.seen.insert(2, seen(0, 6));
+        assert_eq!(attribute(&process).0, Descriptors::Either);
     }
 
     #[test]

@@ -135,15 +135,18 @@ impl Language {
         if exports >= FEWEST_OF_HOSTS {
             return None;
         }
-        let cpp = Self("C++");
-        if has_mark(file, cpp.column(2)) {
-            return Some(cpp);
-        }
         let prints = imports(
             "printf __printf_chk fprintf __fprintf_chk vprintf vfprintf puts fputs putchar putc fputc _IO_putc fwrite \
              fputs_unlocked fwrite_unlocked putchar_unlocked __overflow",
         );
         let sets_buffers = imports("setvbuf setbuf setlinebuf setbuffer");
+        let cpp = Self("C++");
+        if has_mark(file, cpp.column(2)) {
+            // Those who set buffers of stdio may print by that, and by streams now and then.
+            let flushes =
+                imports("_ZNSo5flushEv _ZSt4endlIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_");
+            return (flushes || !sets_buffers).then_some(cpp);
+        }
         let is_c =
             has_mark(file, ".dynstr libc.so") && !has_mark(file, ".dynstr libstdc++,libc++.");
         let c = [Self::C, Self::WRITING_C][usize::from(imports("write writev"))];
@@ -578,6 +581,34 @@ mod tests {
             assert_eq!(Language::of(process, &file), Language(found));
             drop(child.stdin.take());
             child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn cpp_that_sets_buffers_of_stdio_and_flushes_no_stream_may_print_by_stdio() {
+        let directory = tempfile::tempdir().unwrap();
+        let [source, program] = ["a.cpp", "program"].map(|name| directory.path().join(name));
+        let buffered = "#include <cstdio>\n#include <iostream>\nint main() { setvbuf(stdout, nullptr, _IOLBF, 8192); puts(\"1\");";
+        let plain = "#include <iostream>\nint main() {";
+        for (text, expected) in [
+            (
+                format!("{buffered} std::cout << 2; }}"),
+                Language::UNRECOGNISED,
+            ),
+            (
+                format!("{buffered} std::cout << std::endl; }}"),
+                Language("C++"),
+            ),
+            (format!("{plain} std::cout << 2; }}"), Language("C++")),
+        ] {
+            std::fs::write(&source, &text).unwrap();
+            let mut build = std::process::Command::new("g++");
+            let build = build.arg("-O2").arg(&source).arg("-o").arg(&program);
+            if !build.status().is_ok_and(|status| status.success()) {
+                return eprintln!("skipped: no g++");
+            }
+            let found = Language::of(std::process::id() as i32, &program);
+            assert_eq!(found.name(), expected.name(), "{text}");
         }
     }
 

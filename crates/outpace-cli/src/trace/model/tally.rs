@@ -69,6 +69,12 @@ impl CallTally {
         }
     }
 
+    /// The mean size of the writes, if they are enough to show that.
+    pub(crate) fn mean_size(&self) -> Option<u64> {
+        let writes = self.sizes.count();
+        (writes >= FEWEST).then(|| self.sizes.sum() / writes)
+    }
+
     /// The buffering that the writes show. Never a guess: two writers that make the same
     /// system calls get the same name, and too few writes get none.
     pub(crate) fn buffering(&self) -> Buffering {
