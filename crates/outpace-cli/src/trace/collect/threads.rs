@@ -222,6 +222,12 @@ impl Threads {
         self.sum(|own| own.io.write_calls > 0)
     }
 
+    /// The processor time of those that do not write, and waited about as often as there are writes: they hand each over to another.
+    pub(crate) fn handing_over_ns(&self, calls: u64) -> u64 {
+        let hand = |own: &Reading| own.io.write_calls == 0 && own.processor.turns * 2 >= calls;
+        self.sum(hand).processor.total_ns
+    }
+
     /// Those that have written.
     pub(crate) fn that_write(&self) -> impl Iterator<Item = &Thread> {
         (self.threads.values()).filter(|thread| thread.own().io.write_calls > 0)

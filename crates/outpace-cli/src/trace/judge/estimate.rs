@@ -138,6 +138,9 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let in_kernel_ns = in_kernel_ns.times([1.0 / at_once, 1.0, 1.0]);
     stream.in_kernel_ns = in_kernel_ns.within(0.0, cost.most_ns(stream.calls, stream.bytes));
     stream.own_ns = of_total(part).within(0.0, total.high - stream.in_kernel_ns.low);
+    let handing_ns = process.threads.handing_over_ns(io.write_calls) as f64;
+    let most_ns = calls * HANDED_NS * f64::from(handing_ns > 0.0);
+    stream.handed_ns = Interval::of([0.0, handing_ns / 2.0, lived_ns]).within(0.0, most_ns);
     let reads_bytes = f64::from(process.language.reads_bytes());
     stream.reading_ns = reads_bytes * others[2] * stream.in_kernel_ns.likely;
 }
@@ -153,6 +156,9 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
 /// The time around calls at the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's.
 const COLD: f64 = 0.5;
 const COLDEST: f64 = 4.0;
+
+/// To hand a write over to another thread and wait for it, at most: each may wake the other on another processor.
+const HANDED_NS: f64 = 60_000.0;
 
 /// Each small write to a terminal wakes a thread of the kernel, which passes it on and slows the program. Up to so many times as much
 /// is saved.
@@ -195,6 +201,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let syncing_ns = stream.syncing_ns as f64;
     let saved = in_kernel.independent(around)
         + Interval::between(stream.reading_ns, stream.reading_ns)
+        + stream.handed_ns
         // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
         + Interval::between(0.0, cost.of_calls(stream) * stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns]);
@@ -242,6 +249,7 @@ mod tests {
             awaited_ns: 0,
             syncing_ns: 0,
             reading_ns: 0.0,
+            handed_ns: Interval::default(),
             is_reopened: false,
             is_outlived: false,
             is_answered: false,
@@ -322,6 +330,18 @@ mod tests {
             pieces.high > lines.high + 200.0 * CALLS,
             "{pieces:?} {lines:?}"
         );
+    }
+
+    #[test]
+    fn what_hands_each_write_over_may_go_with_them() {
+        let plain = lines(Language::RUST, 250.0, 90.0);
+        let handed = Stream {
+            handed_ns: Interval::of([0.0, 10_000.0 * CALLS, 50_000.0 * CALLS]),
+            ..plain.clone()
+        };
+        let [plain, handed] = [plain, handed].map(|stream| saved_by_blocks(&stream));
+        assert_eq!(plain.low, handed.low);
+        assert!(handed.likely > plain.likely && handed.high > 50_000.0 * CALLS);
     }
 
     #[test]

@@ -159,6 +159,7 @@ fn merge(stream: &mut Stream, other: &Stream) {
     stream.overlapped_ns += other.overlapped_ns;
     stream.syncing_ns += other.syncing_ns;
     stream.reading_ns += other.reading_ns;
+    stream.handed_ns = stream.handed_ns + other.handed_ns;
     stream.is_reopened |= other.is_reopened;
     stream.is_outlived &= other.is_outlived;
     stream.is_answered &= other.is_answered;

@@ -505,6 +505,7 @@ mod tests {
             awaited_ns: 0,
             syncing_ns: 0,
             reading_ns: 0.0,
+            handed_ns: Interval::default(),
             is_reopened: false,
             is_outlived: false,
             is_answered: false,

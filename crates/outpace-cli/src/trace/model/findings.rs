@@ -82,6 +82,8 @@ pub(crate) struct Stream {
     pub(crate) syncing_ns: u64,
     /// Time in reads that become fewer with the writes.
     pub(crate) reading_ns: f64,
+    /// Time in which threads hand the writes over to another.
+    pub(crate) handed_ns: Interval,
     /// Most of its writes are to a file that is opened once more for each.
     pub(crate) is_reopened: bool,
     /// Another process ran beside it and long after it: what it saves may shorten nothing.
