@@ -252,8 +252,8 @@ impl Watched {
                 [_, Some(0.95..=1.05)] | [Some(..0.05), None] => Some(2),
                 _ => None,
             };
-            let mut parts = parts.into_iter().flatten();
-            self.is_split = self.filled.is_none() && parts.any(|part| part < 0.95);
+            self.is_split =
+                self.filled.is_none() && parts.iter().flatten().any(|part| *part < 0.95);
         }
         for descriptor in Target::written_beside_streams(process, &descriptors) {
             let is_socket = |other: &i32| procfs::has_one_of("socket:", process, &[*other]);
@@ -426,8 +426,7 @@ impl Watched {
         let target = self.targets.get(&descriptor);
         let stream = self.stream_at(target.map(|target| target.identity));
         // It may be closed between two searches.
-        self.writes_elsewhere |=
-            stream.is_none() && target.is_none_or(|target| target.kind != Kind::Other);
+        self.writes_elsewhere |= stream.is_none() && target.is_none_or(|it| it.kind != Kind::Other);
         stream.unwrap_or(descriptor)
     }
 

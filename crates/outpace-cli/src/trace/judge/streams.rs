@@ -199,13 +199,14 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         waits: process.seen.values().map(|seen| seen.looks).sum(),
         ..of_program.clone()
     };
-    let mut others = Vec::new();
+    let (mut others, mut credited) = (Vec::new(), 0.0);
     for (&descriptor, seen) in &process.seen {
         let is_err = descriptors == Descriptors::Both && descriptor == 2;
         if main == Some(descriptor) || is_err {
             stream.is_mixed = is_err && seen.peeked > 0;
             // Its samples stand for the counted calls.
             stream.tally.merge(&seen.tally);
+            credited += seen.credited;
             stream.syncing_ns += part(seen.syncing_ns);
             stream.overlapped_ns += part(seen.overlapped_ns);
         } else if let Some(other) = process.targets.get(&descriptor) {
@@ -228,9 +229,11 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         }
     }
     stream.waiting_ns = stream.waiting_ns.saturating_sub(stream.syncing_ns);
-    let is_of_one = process.writes_elsewhere && descriptors != Descriptors::Any;
-    let seen_mean = stream.tally.mean_size().filter(|_| is_of_one);
-    if let Some(mean) = seen_mean.filter(|mean| mean * 2 < stream.mean_size()) {
+    let is_shown = credited * 2.0 >= io.write_calls as f64 && !process.has_one_place();
+    let seen_mean = stream.tally.mean_size().filter(|_| is_shown);
+    if let Some(mean) = seen_mean.filter(|mean| mean * 2 < stream.mean_size())
+        && matches!(descriptors, Descriptors::One(_) | Descriptors::Both)
+    {
         // A few large writes, which are not of this stream, have most of the bytes.
         stream.bytes = stream.calls * mean;
     }
@@ -258,10 +261,10 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
     let seen = || process.seen.iter();
     let calls = process.own().write_calls;
     let credited = seen().map(|(_, seen)| seen.credited).sum::<f64>() as u64;
-    let is_shown =
+    let is_all =
         process.is_listened_to || process.has_one_place() || calls <= credited + unseen(calls);
     let all_peeked: u64 = seen().map(|(_, seen)| seen.peeked).sum();
-    let is_peeked = is_shown && all_peeked >= FEWEST;
+    let is_peeked = is_all && all_peeked >= FEWEST;
     let weight = |seen: &SampledWrites| [seen.looks, seen.credited as u64][usize::from(is_peeked)];
     let all: u64 = seen().map(|(_, seen)| weight(seen)).sum();
     let written = seen().filter(|(_, seen)| weight(seen) > 0);
@@ -568,19 +571,22 @@ mod tests {
 
     #[test]
     fn bytes_of_a_few_large_writes_elsewhere_are_not_the_streams() {
-        let sizes = |writes_elsewhere| {
-            let mut process = process(&[(1, 5), (2, 6), (3, 7)]);
+        let sizes = |open: &[(i32, u64)], writes_elsewhere| {
+            let mut process = process(open);
             process.io.bytes_written = 1_000_000;
             process.writes_elsewhere = writes_elsewhere;
             process.seen.insert(1, seen(0, 48));
             let lines = process.seen.get_mut(&1).unwrap();
+            lines.credited = 800.0;
             (0..48).for_each(|_| lines.tally.sample(12, Some(true)));
             let stream = sampled(&[process], &Recording::default()).remove(0);
             assert_eq!(stream.descriptors, Descriptors::One(1));
             (stream.bytes, stream.buffering)
         };
-        assert_eq!(sizes(true), (12_000, Buffering::Line));
-        assert_eq!(sizes(false).0, 1_000_000);
+        // A file of its own, or the other stream.
+        assert_eq!(sizes(&[(1, 5)], true), (12_000, Buffering::Line));
+        assert_eq!(sizes(&[(1, 5), (2, 6)], false), (12_000, Buffering::Line));
+        assert_eq!(sizes(&[(1, 5)], false).0, 1_000_000);
     }
 
     #[test]

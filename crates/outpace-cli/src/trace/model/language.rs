@@ -143,8 +143,7 @@ impl Language {
         let cpp = Self("C++");
         if has_mark(file, cpp.column(2)) {
             // Those who set buffers of stdio may print by that, and by streams now and then.
-            let flushes =
-                imports("_ZNSo5flushEv _ZSt4endlIcSt11char_traitsIcEERSt13basic_ostreamIT_T0_ES6_");
+            let flushes = imports("_ZNSo5flushEv _ZNSolsEPFRSoS_E");
             return (flushes || !sets_buffers).then_some(cpp);
         }
         let is_c =
