@@ -48,8 +48,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
             let mut targets = process.targets.range(descriptors);
             targets.any(|(_, target)| target.identity == stream.slept_in.identity)
         };
-        let writes_it =
-            |process: &&Watched| process.own().write_calls > 0 && opens_it(process, 1..=i32::MAX);
+        let writes_it = |one: &&Watched| one.own().write_calls > 0 && opens_it(one, 1..=i32::MAX);
         let is_read_within = processes.iter().any(|process| opens_it(process, 0..=0));
         let writers = processes.iter().filter(writes_it);
         let threads = writers.map(|process| process.threads.that_write().count().max(1));
