@@ -55,7 +55,7 @@ pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> 
     let look = move || (rustix::thread::gettid(), look(process, thread, is_short));
     let look = std::thread::Builder::new().spawn(look)?.join();
     let (tracer, look) = look.map_err(|_| io::Error::other("the look failed"))?;
-    // That it has ended is told before it lets go.
+    // `join` returns before the kernel lets go of what that thread traced.
     while procfs::name(tracer.as_raw_pid()).is_some() {
         std::thread::yield_now();
     }
@@ -156,16 +156,17 @@ fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::{Command, Stdio};
+    use std::process::{Child, Command, Stdio};
+
+    fn shell(script: &str, stdout: impl Into<Stdio>) -> Child {
+        let mut shell = Command::new("sh");
+        let shell = shell.args(["-c", script]).stdout(stdout);
+        shell.stderr(Stdio::null()).spawn().unwrap()
+    }
 
     #[test]
     fn a_look_shows_sizes_and_line_ends_and_leaves_the_program_as_it_was() {
-        let mut shell = Command::new("sh")
-            .args(["-c", "while :; do echo 12345; done"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut shell = shell("while :; do echo 12345; done", Stdio::null());
         let process = shell.id() as i32;
         // Until it has become the shell and writes.
         let seen = loop {
@@ -203,15 +204,8 @@ mod tests {
     #[test]
     fn a_file_that_is_opened_for_each_write_is_known_from_one_that_stays_open() {
         for (redirect, reopened) in [(" >/dev/null", ENOUGH as u64 - 1), ("", 0)] {
-            let mut shell = Command::new("sh")
-                .args([
-                    "-c",
-                    &format!("while :; do echo 12345{redirect}; : 3</proc/self/stat; done"),
-                ])
-                .stdout(tempfile::tempfile().unwrap())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
+            let script = format!("while :; do echo 12345{redirect}; : 3</proc/self/stat; done");
+            let mut shell = shell(&script, tempfile::tempfile().unwrap());
             let process = shell.id() as i32;
             // Until it has become the shell and writes, if that is permitted.
             let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -234,12 +228,7 @@ mod tests {
 
     #[test]
     fn a_thread_that_makes_no_calls_is_let_go_when_the_look_is_over() {
-        let mut shell = Command::new("sh")
-            .args(["-c", "while :; do :; done"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut shell = shell("while :; do :; done", Stdio::null());
         let process = shell.id() as i32;
         let mut looks = 0;
         while looks < 8 {

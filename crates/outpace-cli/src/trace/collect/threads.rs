@@ -333,6 +333,29 @@ mod tests {
     }
 
     #[test]
+    fn a_thread_that_waits_for_each_write_of_another_hands_it_over() {
+        let ours = std::process::id() as i32;
+        let (ask, asked) = std::sync::mpsc::channel();
+        let (answer, answered) = std::sync::mpsc::channel();
+        let other = std::thread::spawn(move || {
+            answer.send(rustix::thread::gettid().as_raw_pid()).unwrap();
+            asked.iter().for_each(|n: i32| answer.send(n).unwrap());
+        });
+        let thread = answered.recv().unwrap();
+        let mut threads = Threads::default();
+        threads.begin(ours, &[thread]);
+        while threads.handing_over_ns(100) == 0 {
+            ask.send(0).unwrap();
+            answered.recv().unwrap();
+            let readings = threads.read(ours, &[thread]);
+            threads.take(readings);
+        }
+        assert_eq!(threads.handing_over_ns(1 << 40), 0);
+        drop(ask);
+        other.join().unwrap();
+    }
+
+    #[test]
     fn what_a_former_program_wrote_is_not_the_next_ones() {
         let ours = std::process::id() as i32;
         let this = rustix::thread::gettid().as_raw_nonzero().get();

@@ -425,7 +425,7 @@ impl Watched {
         }
         let target = self.targets.get(&descriptor);
         let stream = self.stream_at(target.map(|target| target.identity));
-        // It may be closed between two searches.
+        // A file that is open only for its writes is in no search.
         self.writes_elsewhere |= stream.is_none() && target.is_none_or(|it| it.kind != Kind::Other);
         stream.unwrap_or(descriptor)
     }
@@ -808,5 +808,23 @@ mod tests {
             shell.kill().unwrap();
             shell.wait().unwrap();
         }
+    }
+
+    #[test]
+    fn two_files_without_the_bytes_say_that_these_went_elsewhere() {
+        let mut copy = std::process::Command::new("cp")
+            .args(["/dev/zero", "/dev/null"])
+            .stdout(tempfile::tempfile().unwrap())
+            .stderr(tempfile::tempfile().unwrap())
+            .spawn()
+            .unwrap();
+        let process = copy.id() as i32;
+        let mut watched = Watched::find(process, &[process], None, false, 0).unwrap();
+        while watched.own().write_calls < 1000 {
+            watched.refresh(&[process]);
+        }
+        assert_eq!((watched.filled, watched.is_split), (None, true));
+        copy.kill().unwrap();
+        copy.wait().unwrap();
     }
 }

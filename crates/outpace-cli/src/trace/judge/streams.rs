@@ -589,7 +589,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_has_no_bytes_says_nothing_of_a_stream_whose_writes_were_not_seen() {
+    fn writes_that_looks_saw_say_it_before_the_position_in_a_file() {
         let mut process = process(&[(1, 5), (2, 6)]);
         process.filled = Some(2);
         process.seen.insert(1, seen(0, 18));
