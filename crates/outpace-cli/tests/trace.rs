@@ -1208,12 +1208,24 @@ fn a_write_that_has_not_returned_counts_for_as_long_as_it_was_watched() {
         call.unwrap_or_default()
             .starts_with(&format!("{} 0x1 ", libc::SYS_write))
     });
+    let status = || std::fs::read_to_string(format!("/proc/{}/status", writer.id())).unwrap();
+    let sleeps = || -> u64 {
+        let status = status();
+        let mut lines = status.lines();
+        let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        count.unwrap().trim().parse().unwrap()
+    };
+    let before = sleeps();
     let file = scratch("not returned.json");
     let words = ["--exact", "--json", file.to_str().unwrap(), "-p"];
     let mut watching = outpace(&[&words[..], &[&*writer.id().to_string()]].concat())
         .spawn()
         .unwrap();
     wait_until("the watcher", || watches(watching.id(), writer.id()));
+    // By ptrace, the writer sleeps once as it is attached to, once as it enters the write again, and then in the write.
+    wait_until("the write", || {
+        sleeps() >= before + 3 || !status().contains(&format!("TracerPid:\t{}\n", watching.id()))
+    });
     rustix::process::kill_process(
         rustix::process::Pid::from_child(&watching),
         rustix::process::Signal::TERM,

@@ -17,19 +17,17 @@ fn check(result: libc::c_long) -> io::Result<libc::c_long> {
 
 // ---- ptrace -----------------------------------------------------------------------------------
 
-/// Waits for any child or tracee: its thread id and raw status. It first asks in a loop for `spin`:
-/// the next stop is often a few microseconds away, and waking a sleeping processor takes longer. `None`: it does not `sleep` then.
-pub(in crate::trace) fn wait_any(spin: Duration, sleep: bool) -> io::Result<Option<(i32, i32)>> {
+/// Asks for `spin` whether any child or tracee has changed its state: its thread id and raw status. The next stop is often a few
+/// microseconds away, and waking a sleeping processor takes longer.
+pub(in crate::trace) fn next_change(spin: Duration) -> io::Result<Option<(i32, i32)>> {
     let until = Instant::now() + spin;
+    let all = WaitOptions::from_bits_retain(libc::__WALL as u32);
     loop {
         let spins = Instant::now() < until;
-        let mut options = WaitOptions::from_bits_retain(libc::__WALL as u32);
-        options.set(WaitOptions::NOHANG, spins || !sleep);
         // In whatever process group it is.
-        if let Some((thread, status)) = wait(options)? {
-            return Ok(Some((thread.as_raw_pid(), status.as_raw())));
-        } else if !spins && !sleep {
-            return Ok(None);
+        let changed = wait(all | WaitOptions::NOHANG)?;
+        if changed.is_some() || !spins {
+            return Ok(changed.map(|(thread, status)| (thread.as_raw_pid(), status.as_raw())));
         }
     }
 }

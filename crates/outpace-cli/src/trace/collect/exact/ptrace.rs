@@ -23,8 +23,9 @@ pub(crate) struct Tracer<'a> {
     is_over: bool,
 }
 
-/// How long to ask for the next stop before sleeping.
+/// How long to ask for the next stop before sleeping, and how long to sleep at most.
 const SPIN: Duration = Duration::from_micros(50);
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long to wait for the stops of the program's other processes.
 const PATIENCE_NS: u64 = 500_000_000;
@@ -81,8 +82,10 @@ impl<'a> Tracer<'a> {
                 // It could not be started; the starting thread reaps it.
                 break;
             }
-            match sys::wait_any(SPIN, true) {
-                Ok(event) => event.map_or(Ok(()), |event| self.event(event))?,
+            match sys::next_change(SPIN) {
+                Ok(Some(event)) => self.event(event)?,
+                // A stop sends SIGCHLD. A signal for us may have come before this sleeps.
+                Ok(None) => drop(interrupts::sleep(PAUSE)),
                 Err(error) if error.raw_os_error() == Some(libc::ECHILD) => self.threads.clear(),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
@@ -151,7 +154,7 @@ impl<'a> Tracer<'a> {
         if thread == self.ledger.run.root && self.launched {
             let until_ns = clock::now_ns() + PATIENCE_NS;
             while self.stopped.len() < self.threads.len() && clock::now_ns() < until_ns {
-                match sys::wait_any(SPIN, false)? {
+                match sys::next_change(SPIN)? {
                     Some(event) => self.event(event)?,
                     None => std::thread::sleep(SPIN),
                 }
