@@ -50,6 +50,12 @@ pub(crate) fn watch() {
     remember_from_now_on(&INTERRUPTIONS, libc::SA_RESTART);
 }
 
+/// Lets [`sleep`] hear of children in a program that only [watches](watch), until this is dropped. A child that is started meanwhile
+/// needs [`signals::pass_on_to`].
+pub(crate) fn hear_of_children() -> signals::Blocked {
+    signals::Blocked::begin(&[libc::SIGCHLD])
+}
+
 /// Stops this program as its child was stopped, and passes on what came meanwhile. Returns whether the child has to be continued.
 pub(crate) fn stop_with(child: i32, signal: i32) -> bool {
     let is_continued = waker::stop_with(child, signal);
@@ -128,8 +134,10 @@ pub(crate) fn pause_unless(time: Duration, is_over: impl Fn() -> bool) -> bool {
     false
 }
 
-/// Sleeps for a while, or until a child ends or a signal arrives; returns whether a child has ended.
+/// Sleeps for a while, or until a child ends or a signal arrives; returns whether a child has ended. Without [`install`] or
+/// [`hear_of_children`] it would not hear of any.
 pub(crate) fn sleep(pause: Duration) -> bool {
+    debug_assert!(signals::is_blocked(libc::SIGCHLD));
     let pause = libc::timespec {
         tv_sec: pause.as_secs() as _,
         tv_nsec: pause.subsec_nanos().into(),

@@ -53,6 +53,40 @@ pub(crate) fn block(signals: &[i32]) {
     change_mask(libc::SIG_BLOCK, signals);
 }
 
+/// Signals that are blocked in this thread, and those it starts meanwhile, until this is dropped.
+#[must_use]
+pub(crate) struct Blocked {
+    before: libc::sigset_t,
+}
+
+impl Blocked {
+    pub(crate) fn begin(signals: &[i32]) -> Self {
+        Self {
+            before: change_mask(libc::SIG_BLOCK, signals),
+        }
+    }
+}
+
+impl Drop for Blocked {
+    fn drop(&mut self) {
+        // SAFETY: the set is valid.
+        unsafe {
+            libc::pthread_sigmask(
+                libc::SIG_SETMASK,
+                &raw const self.before,
+                std::ptr::null_mut(),
+            )
+        };
+    }
+}
+
+/// Whether this thread blocks a signal.
+pub(super) fn is_blocked(signal: i32) -> bool {
+    let now = change_mask(libc::SIG_BLOCK, &[]);
+    // SAFETY: the set is valid.
+    unsafe { libc::sigismember(&raw const now, signal) == 1 }
+}
+
 /// Blocks in this thread, and those it starts, what was blocked when this program was started.
 pub(crate) fn unblock() {
     if let Some(before) = BEFORE.get() {

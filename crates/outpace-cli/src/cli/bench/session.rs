@@ -25,7 +25,7 @@ use crate::bench::view::html;
 use crate::bench::view::markdown;
 use crate::bench::view::summary::{self, summary};
 use crate::fps::canvas::StandardStream;
-use crate::platform::{interrupts, scratch};
+use crate::platform::{interrupts, scratch, signals};
 use crate::trace;
 use crate::user::failure::{Failure, Outcome};
 use crate::user::output::{print, write};
@@ -372,9 +372,12 @@ fn profile(contestant: &Contestant, to: &Destination, plan: &Plan) -> Result<Str
     let reason = |error: std::io::Error| error.to_string();
     let scratch = scratch().map_err(reason)?;
     let destination = OpenDestination::open(to, plan.size, &scratch)?;
+    // Before the thread that reads is started, which would get the signals otherwise.
+    let _children = interrupts::hear_of_children();
     let sink = destination.sink(Wanted::default()).map_err(reason)?;
     let mut command = contestant.command(plan.messages.unwrap_or(0), plan.time)?;
     runner::ignore_settings(&mut command);
+    signals::pass_on_to(&mut command);
     let (measured, end) = sink.split();
     match contestant.rung.stream {
         StandardStream::Stdout => command.stdout(measured),
