@@ -179,13 +179,14 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let language = [stream.language, Language::UNRECOGNISED][usize::from(stream.is_reopened)];
     let [least, most] = language.around_calls();
     if !stream.could_be_larger() {
-        // Even larger blocks would save calls, but hardly time; or where small writes went, or what joined them, is unknown.
-        let is_unseen = stream.may_be_joined() || stream.descriptors == Descriptors::Any;
-        let high = [in_kernel.high + most * calls_ns, all.high + own.high];
-        return Interval {
-            high: high[usize::from(is_unseen)].min(all.high + own.high),
-            ..Interval::default()
+        // Even larger blocks would save calls, but hardly time; or what joined small writes is unknown, or where they went: then each
+        // may cost as much again in the program.
+        let high = match stream.descriptors {
+            _ if stream.may_be_joined() => f64::INFINITY,
+            Descriptors::Any => 2.0 * stream.calls as f64 * cost.call_ns,
+            _ => in_kernel.high + most * calls_ns,
         };
+        return Interval::of([0.0, 0.0, high.min(all.high + own.high)]);
     }
     let of_own = [1.0, JOINING][usize::from(least < 0.0)];
     let least_ns = (least * calls_ns).min(least * of_own * own.low);

@@ -251,8 +251,8 @@ impl Verdict {
     /// Says why no change would gain much.
     fn explain_nothing(&mut self, findings: &Findings, worst: &Stream) {
         let took = self.writing_took("");
-        let [hides_much, hides_calls] = [estimate::saved_by_blocks(worst), worst.in_kernel_ns]
-            .map(|ns| ns.high >= WORTH_IT * self.now_ns as f64);
+        let hides_much = estimate::saved_by_blocks(worst).high >= WORTH_IT * self.now_ns as f64;
+        let is_lost = worst.is_unplaced() && (hides_much || !worst.reader_keeps_up());
         let why = if let Some(unseen) = findings.run.unseen {
             return self.give_up(format!("{took} in write calls, but {}", unseen.describe()));
         } else if hides_much && worst.may_be_joined() {
@@ -262,19 +262,19 @@ impl Verdict {
             ));
         } else if worst.is_awaited() {
             ", and its reader, which is traced, too, takes longer".to_owned()
-        } else if self.share < WORTH_IT && !(hides_calls && worst.is_unplaced()) {
+        } else if self.share < WORTH_IT && !is_lost {
             String::new()
         } else if worst.overlapped_ns * 2 > worst.writing_ns() {
             ", but mostly while other threads of the program ran".to_owned()
         } else if worst.is_answered {
             ", but it waits for input between its writes".to_owned()
-        } else if worst.could_be_larger() {
-            ", and larger writes would hardly save any of it".to_owned()
-        } else if worst.is_unplaced() {
+        } else if is_lost {
             let opens = ["", " (it opens a file for each)"][usize::from(worst.is_reopened)];
             return self.give_up(format!(
                 "{took}, but where its writes went could not be seen{opens}; --exact shows it"
             ));
+        } else if worst.could_be_larger() || worst.is_unplaced() {
+            ", and larger writes would hardly save any of it".to_owned()
         } else {
             let awaited = worst.slept_in.kind.awaited();
             let keeps_up = awaited.map(|awaited| format!(" and the {awaited} keeps up"));
@@ -703,6 +703,30 @@ mod tests {
             };
             let verdict = verdict(SAMPLED, 100 * MS, vec![unplaced]);
             assert_eq!(verdict.limit, limit, "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn a_few_large_writes_have_nothing_to_gain_wherever_they_went() {
+        for (calls, in_kernel_ns, waiting_ns, waits, limit) in [
+            (12, 15 * MS, 0, 0, Limit::Nothing),
+            (12, MS, 15 * MS, 3, Limit::Nothing),
+            // Each may have cost what fewer would save.
+            (300, 15 * MS, 0, 0, Limit::Unknown),
+        ] {
+            let unplaced = Stream {
+                descriptors: Descriptors::Any,
+                target: Target::default(),
+                buffering: Buffering::Unknown,
+                own_ns: Interval::between(80.0 * MS as f64, 85.0 * MS as f64),
+                bytes: calls << 16,
+                waits,
+                ..stream(calls, in_kernel_ns, waiting_ns)
+            };
+            let verdict = verdict(SAMPLED, 100 * MS, vec![unplaced]);
+            assert_eq!(verdict.limit, limit, "{verdict:?}");
+            let says = verdict.sentences[0].contains("larger writes would hardly save any of it");
+            assert_eq!(says, limit == Limit::Nothing, "{verdict:?}");
         }
     }
 
