@@ -6,7 +6,7 @@ use perf_event::events::Software;
 use perf_event::{Builder, Sampler};
 use std::io;
 
-/// The processor time between two. A sample takes 5 to 35 µs in a virtual machine.
+/// The processor time between two. A sample takes up to 67 µs in a virtual machine.
 pub(crate) const SAMPLE_NS: u64 = 1_000_000;
 /// Has room for more than are between two readings.
 const RING: usize = 16 << 10;
