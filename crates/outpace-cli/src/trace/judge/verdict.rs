@@ -251,7 +251,8 @@ impl Verdict {
     /// Says why no change would gain much.
     fn explain_nothing(&mut self, findings: &Findings, worst: &Stream) {
         let took = self.writing_took("");
-        let hides_much = estimate::saved_by_blocks(worst).high >= WORTH_IT * self.now_ns as f64;
+        let [hides_much, hides_calls] = [estimate::saved_by_blocks(worst), worst.in_kernel_ns]
+            .map(|ns| ns.high >= WORTH_IT * self.now_ns as f64);
         let is_lost = worst.is_unplaced() && (hides_much || !worst.reader_keeps_up());
         let why = if let Some(unseen) = findings.run.unseen {
             return self.give_up(format!("{took} in write calls, but {}", unseen.describe()));
@@ -262,7 +263,7 @@ impl Verdict {
             ));
         } else if worst.is_awaited() {
             ", and its reader, which is traced, too, takes longer".to_owned()
-        } else if self.share < WORTH_IT && !is_lost {
+        } else if self.share < WORTH_IT && !(hides_calls && is_lost) {
             String::new()
         } else if worst.overlapped_ns * 2 > worst.writing_ns() {
             ", but mostly while other threads of the program ran".to_owned()
@@ -708,11 +709,16 @@ mod tests {
 
     #[test]
     fn a_few_large_writes_have_nothing_to_gain_wherever_they_went() {
-        for (calls, in_kernel_ns, waiting_ns, waits, limit) in [
-            (12, 15 * MS, 0, 0, Limit::Nothing),
-            (12, MS, 15 * MS, 3, Limit::Nothing),
+        let [little, hardly] = [
+            "15 % of 100 ms, and larger writes would hardly",
+            "5 % of 100 ms.",
+        ];
+        for (calls, in_kernel_ns, waiting_ns, waits, limit, why) in [
+            (12, 15 * MS, 0, 0, Limit::Nothing, little),
+            (12, MS, 14 * MS, 3, Limit::Nothing, little),
+            (300, 5 * MS, 0, 0, Limit::Nothing, hardly),
             // Each may have cost what fewer would save.
-            (300, 15 * MS, 0, 0, Limit::Unknown),
+            (300, 15 * MS, 0, 0, Limit::Unknown, "could not be seen"),
         ] {
             let unplaced = Stream {
                 descriptors: Descriptors::Any,
@@ -725,8 +731,7 @@ mod tests {
             };
             let verdict = verdict(SAMPLED, 100 * MS, vec![unplaced]);
             assert_eq!(verdict.limit, limit, "{verdict:?}");
-            let says = verdict.sentences[0].contains("larger writes would hardly save any of it");
-            assert_eq!(says, limit == Limit::Nothing, "{verdict:?}");
+            assert!(verdict.sentences[0].contains(why), "{verdict:?}");
         }
     }
 

@@ -87,7 +87,6 @@ impl<'a> Tracer<'a> {
                 // A stop sends SIGCHLD. A signal for us may have come before this sleeps.
                 Ok(None) => drop(interrupts::sleep(PAUSE)),
                 Err(error) if error.raw_os_error() == Some(libc::ECHILD) => self.threads.clear(),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
             let is_interrupted = interrupts::end_watching(self.ledger.run.root, self.launched);
