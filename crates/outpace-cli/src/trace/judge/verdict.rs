@@ -868,10 +868,17 @@ mod tests {
         let mut again = stream(100_000, 80 * MS, 0);
         again.tally.errors = 20;
         again.tally.sample(3000, Some(true));
-        let verdict = verdict(SAMPLED, 100 * MS, vec![again]);
-        assert_eq!(verdict.limit, Limit::Unknown);
-        assert!(verdict.sentences[0].contains("failed"), "{verdict:?}");
-        assert!(verdict.remedies.is_empty());
+        // Those of another stream have a few bytes.
+        let unseen = Stream {
+            bytes: 30_000,
+            ..stream(110_000, 80 * MS, 0)
+        };
+        for failing in [again, unseen] {
+            let verdict = verdict(SAMPLED, 100 * MS, vec![failing]);
+            assert_eq!(verdict.limit, Limit::Unknown);
+            assert!(verdict.sentences[0].contains("failed"), "{verdict:?}");
+            assert!(verdict.remedies.is_empty());
+        }
     }
 
     #[test]

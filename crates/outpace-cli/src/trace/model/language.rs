@@ -337,6 +337,8 @@ mod tests {
             ("java", Language("Java")),
             ("perl5.36.0", Language("Perl")),
             ("beam.smp", Language::UNRECOGNISED),
+            // Of npm's package.
+            ("bun.exe", Language::UNRECOGNISED),
             ("dotnet", Language(".NET")),
         ] {
             assert_eq!(
