@@ -124,32 +124,33 @@ impl Language {
     }
 
     fn of_binary(file: &Binary<'_>) -> Option<Self> {
-        if let Some(row) = rows().find(|row| has_mark(file, row[3])) {
-            return Some(Self(row[0]));
-        }
         // Not as texts in the table of strings, where a name may be the end of another.
         let named: HashSet<_> = file.dynamic_symbols().flat_map(|one| one.name()).collect();
         let imports = |names: &str| names.split(' ').any(|name| named.contains(name));
         // A program that exports many functions of its own runs others.
-        let exports = file.exports().map_or(0, Iterator::count);
-        if exports >= FEWEST_OF_HOSTS {
-            return None;
+        let is_host = file.exports().map_or(0, Iterator::count) >= FEWEST_OF_HOSTS;
+        if let Some(row) = rows().find(|row| has_mark(file, row[3])) {
+            // A library within may be written in that, where C prints.
+            let is_other = is_host || imports("printf __printf_chk vprintf puts putchar");
+            let is_known = !is_other || !["Go", "Rust", "Zig"].contains(&row[0]);
+            return is_known.then_some(Self(row[0]));
         }
         let prints = imports(
             "printf __printf_chk fprintf __fprintf_chk vprintf vfprintf puts fputs putchar putc fputc _IO_putc fwrite \
              fputs_unlocked fwrite_unlocked putchar_unlocked __overflow",
         );
+        let writes = imports("write writev dprintf vdprintf __dprintf_chk");
         let sets_buffers = imports("setvbuf setbuf setlinebuf setbuffer");
         let cpp = Self("C++");
         if has_mark(file, cpp.column(2)) {
             // Those who set buffers of stdio may print by that, and by streams now and then.
             let flushes = imports("_ZNSo5flushEv _ZNSolsEPFRSoS_E");
-            return (flushes || !sets_buffers).then_some(cpp);
+            return (!is_host && !writes && (flushes || !sets_buffers)).then_some(cpp);
         }
-        let is_c =
-            has_mark(file, ".dynstr libc.so") && !has_mark(file, ".dynstr libstdc++,libc++.");
-        let c = [Self::C, Self::WRITING_C][usize::from(imports("write writev"))];
-        (is_c && prints && !sets_buffers).then_some(c)
+        const OTHERS: &str = ".dynstr libstdc++,libc++.,libdruntime,libgfortran,libgnat";
+        let is_c = has_mark(file, ".dynstr libc.so") && !has_mark(file, OTHERS);
+        let c = [Self::C, Self::WRITING_C][usize::from(writes)];
+        (is_c && !is_host && prints && !sets_buffers).then_some(c)
     }
 
     /// Whether the language's own printing makes one call for every print whatever the destination,
@@ -586,9 +587,13 @@ mod tests {
     }
 
     #[test]
-    fn cpp_that_sets_buffers_of_stdio_and_flushes_no_stream_may_print_by_stdio() {
+    fn a_program_is_in_the_language_that_prints() {
         let directory = tempfile::tempdir().unwrap();
         let [source, program] = ["a.cpp", "program"].map(|name| directory.path().join(name));
+        // Of a library that is linked in.
+        let rust = r#"__asm__(".pushsection .comment,\"MS\",@progbits,1\n.asciz \"rustc version 1\"\n.popsection");"#;
+        let rust =
+            format!("#include <cstdio>\n#include <unistd.h>\n{rust}\nint main(int n, char **) {{");
         let buffered = "#include <cstdio>\n#include <iostream>\nint main() { setvbuf(stdout, nullptr, _IOLBF, 8192); puts(\"1\");";
         let plain = "#include <iostream>\nint main() {";
         for (text, expected) in [
@@ -601,6 +606,20 @@ mod tests {
                 Language("C++"),
             ),
             (format!("{plain} std::cout << 2; }}"), Language("C++")),
+            (
+                format!(
+                    "#include <unistd.h>\n{plain} write(1, \"\", 1); std::cout << std::endl; }}"
+                ),
+                Language::UNRECOGNISED,
+            ),
+            (
+                format!("{rust} printf(\"%d\", n); }}"),
+                Language::UNRECOGNISED,
+            ),
+            (
+                format!("{rust} return write(1, \"\", 1); }}"),
+                Language::RUST,
+            ),
         ] {
             std::fs::write(&source, &text).unwrap();
             let mut build = std::process::Command::new("g++");
