@@ -130,8 +130,8 @@ impl Language {
         // A program that exports many functions of its own runs others.
         let is_host = file.exports().map_or(0, Iterator::count) >= FEWEST_OF_HOSTS;
         if let Some(row) = rows().find(|row| has_mark(file, row[3])) {
-            // A library within may be written in that, where C prints.
-            let is_other = is_host || imports("printf __printf_chk vprintf puts putchar");
+            // A library within may be written in that, where C prints; or it runs JavaScript, as Bun does.
+            let is_other = imports("printf __printf_chk vprintf puts putchar napi_create_function");
             let is_known = !is_other || !["Go", "Rust", "Zig"].contains(&row[0]);
             return is_known.then_some(Self(row[0]));
         }
