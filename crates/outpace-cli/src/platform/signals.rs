@@ -48,6 +48,12 @@ fn change_mask(how: i32, signals: &[i32]) -> libc::sigset_t {
     before
 }
 
+/// Gives this thread a mask that it, or the program, had before.
+fn set_mask(mask: &libc::sigset_t) {
+    // SAFETY: the set is valid; with it this cannot fail.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
+}
+
 /// Blocks signals in this thread and those it starts.
 pub(crate) fn block(signals: &[i32]) {
     change_mask(libc::SIG_BLOCK, signals);
@@ -69,20 +75,21 @@ impl Blocked {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // SAFETY: the set is valid.
-        unsafe {
-            libc::pthread_sigmask(
-                libc::SIG_SETMASK,
-                &raw const self.before,
-                std::ptr::null_mut(),
-            )
-        };
+        set_mask(&self.before);
     }
+}
+
+/// This thread's mask.
+fn mask() -> libc::sigset_t {
+    let mut now = set_of(&[]);
+    // SAFETY: without a new set the mask is only read.
+    unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut now) };
+    now
 }
 
 /// Whether this thread blocks a signal.
 pub(super) fn is_blocked(signal: i32) -> bool {
-    let now = change_mask(libc::SIG_BLOCK, &[]);
+    let now = mask();
     // SAFETY: the set is valid.
     unsafe { libc::sigismember(&raw const now, signal) == 1 }
 }
@@ -90,8 +97,7 @@ pub(super) fn is_blocked(signal: i32) -> bool {
 /// Blocks in this thread, and those it starts, what was blocked when this program was started.
 pub(crate) fn unblock() {
     if let Some(before) = BEFORE.get() {
-        // SAFETY: the set is valid.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
+        set_mask(before);
     }
 }
 
@@ -122,12 +128,7 @@ pub(crate) fn make_file_limit_an_error() {
 /// Lets a program start with the signals blocked that were blocked when this program was started, and with
 /// SIGPIPE and SIGXFSZ ignored if they were. Until it starts, those that this program remembers end it.
 pub(crate) fn pass_on_to(command: &mut Command) {
-    let before = *BEFORE.get_or_init(|| {
-        let mut now = set_of(&[]);
-        // SAFETY: without a new set the mask is only read.
-        unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut now) };
-        now
-    });
+    let before = *BEFORE.get_or_init(mask);
     let pipe_was_ignored = PIPE_WAS_IGNORED.load(Ordering::Relaxed);
     let file_limit_was_a_signal = FILE_LIMIT_IS_AN_ERROR.load(Ordering::Relaxed);
     let mut remembered = passed_on();
@@ -288,9 +289,7 @@ fn stop_by(receiver: i32, signal: i32) -> Option<i32> {
     set_default(signal);
     send(receiver, signal);
     // A signal that is collected has been pending until now.
-    let before = change_mask(libc::SIG_UNBLOCK, &[signal]);
-    // SAFETY: the set is valid.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    set_mask(&change_mask(libc::SIG_UNBLOCK, &[signal]));
     wait_for_group();
     let continued = set_of(&[libc::SIGCONT]);
     let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();

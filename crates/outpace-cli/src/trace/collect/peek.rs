@@ -118,7 +118,7 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
                             let of = || Target::of(process, call.descriptor);
                             look.reopened = look.reopened.or_else(of);
                         }
-                        // The open before the first write of a look may be before the look.
+                        // The program may have opened the file of the first write before the look began.
                         last = place(call.descriptor);
                         look.writes.push(Call { result, ..call });
                         look.others = between;

@@ -179,8 +179,8 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let language = [stream.language, Language::UNRECOGNISED][usize::from(stream.is_reopened)];
     let [least, most] = language.around_calls();
     if !stream.could_be_larger() {
-        // Even larger blocks would save calls, but hardly time; or what joined small writes is unknown, or where they went: then each
-        // may cost as much again in the program.
+        // Even larger blocks would save calls, but hardly time. Nobody knows what joined writes cost before they were joined. Where it is
+        // unknown where they went, each may cost as much again in the program.
         let high = match stream.descriptors {
             _ if stream.may_be_joined() => f64::INFINITY,
             Descriptors::Any => 2.0 * stream.calls as f64 * cost.call_ns,

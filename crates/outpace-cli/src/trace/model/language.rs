@@ -127,14 +127,14 @@ impl Language {
         // Not as texts in the table of strings, where a name may be the end of another.
         let named: HashSet<_> = file.dynamic_symbols().flat_map(|one| one.name()).collect();
         let imports = |names: &str| names.split(' ').any(|name| named.contains(name));
-        // A program that exports many functions of its own runs others.
-        let is_host = file.exports().map_or(0, Iterator::count) >= FEWEST_OF_HOSTS;
         if let Some(row) = rows().find(|row| has_mark(file, row[3])) {
-            // A library within may be written in that, where C prints; or it runs JavaScript, as Bun does.
+            // A C program may have a library in that language; and a program that offers the Node-API runs JavaScript, as Bun does.
             let is_other = imports("printf __printf_chk vprintf puts putchar napi_create_function");
             let is_known = !is_other || !["Go", "Rust", "Zig"].contains(&row[0]);
             return is_known.then_some(Self(row[0]));
         }
+        // A program that exports many functions of its own runs others.
+        let is_host = file.exports().map_or(0, Iterator::count) >= FEWEST_OF_HOSTS;
         let prints = imports(
             "printf __printf_chk fprintf __fprintf_chk vprintf vfprintf puts fputs putchar putc fputc _IO_putc fwrite \
              fputs_unlocked fwrite_unlocked putchar_unlocked __overflow",
