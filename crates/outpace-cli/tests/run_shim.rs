@@ -5,8 +5,8 @@ mod scripted;
 
 use rustix::process::{Pid, Signal, kill_process};
 use scripted::{
-    Terminal, installed, interactive_shell, outpace, parent_of, process_of, scratch, stat_field,
-    text, wait_until,
+    Terminal, installed, interactive_shell, of_each_thread, outpace, parent_of, process_of,
+    scratch, stat_field, switches, text, wait_until,
 };
 use std::collections::HashMap;
 use std::fs;
@@ -1426,25 +1426,6 @@ fn a_process_that_outlives_the_program_writes_to_the_pipe_until_it_ends() {
     let shown = text(&shown_on(To::Pipe, "always", &["sh", "-c", &script]));
     let burst: String = (0..30).map(|n| format!("burst {n}\r\n")).collect();
     assert_eq!(shown, [&burst, &burst, &burst, "later\r\n"].concat());
-}
-
-/// A file of proc(5), of each thread of a process.
-fn of_each_thread(process: i32, name: &str) -> impl Iterator<Item = String> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
-    tasks
-        .flatten()
-        .map(move |task| fs::read_to_string(task.path().join(name)).unwrap_or_default())
-}
-
-/// How often the threads of a process have gone to sleep.
-fn switches(process: i32) -> u64 {
-    let of = |status: String| -> u64 {
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-        line.map_or(0, |count| count.trim().parse().unwrap())
-    };
-    of_each_thread(process, "status").map(of).sum()
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod profiler;
 mod scripted;
 
 use corpus::{Mode, Program, To, named, stream, trace};
-use scripted::{Terminal, installed, scratch, text, wait_until};
+use scripted::{Terminal, installed, scratch, switches, text, wait_until};
 use serde_json::Value;
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -1208,13 +1208,7 @@ fn a_write_that_has_not_returned_counts_for_as_long_as_it_was_watched() {
         call.unwrap_or_default()
             .starts_with(&format!("{} 0x1 ", libc::SYS_write))
     });
-    let status = || std::fs::read_to_string(format!("/proc/{}/status", writer.id())).unwrap();
-    let sleeps = || -> u64 {
-        let status = status();
-        let mut lines = status.lines();
-        let count = lines.find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
-        count.unwrap().trim().parse().unwrap()
-    };
+    let sleeps = || switches(writer.id() as i32);
     let before = sleeps();
     let file = scratch("not returned.json");
     let words = ["--exact", "--json", file.to_str().unwrap(), "-p"];
@@ -1224,7 +1218,7 @@ fn a_write_that_has_not_returned_counts_for_as_long_as_it_was_watched() {
     wait_until("the watcher", || watches(watching.id(), writer.id()));
     // By ptrace, the writer sleeps once as it is attached to, once as it enters the write again, and then in the write.
     wait_until("the write", || {
-        sleeps() >= before + 3 || !status().contains(&format!("TracerPid:\t{}\n", watching.id()))
+        sleeps() >= before + 3 || !is_tracer(watching.id(), writer.id())
     });
     rustix::process::kill_process(
         rustix::process::Pid::from_child(&watching),
@@ -1936,11 +1930,16 @@ fn watches(watcher: u32, process: u32) -> bool {
         .flatten()
         .filter_map(|entry| std::fs::read_link(entry.path()).ok());
     let call = format!("/proc/{process}/task/{process}/syscall");
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let asleep = std::fs::read_to_string(format!("/proc/{watcher}/syscall")).unwrap();
-    status.contains(&format!("TracerPid:\t{watcher}\n"))
+    is_tracer(watcher, process)
         || asleep.starts_with(&format!("{} ", libc::SYS_ppoll))
         || links.any(|link| link == Path::new(&call))
+}
+
+/// Whether a process traces another by ptrace.
+fn is_tracer(watcher: u32, process: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    status.contains(&format!("TracerPid:\t{watcher}\n"))
 }
 
 /// One of the kernel's counters of a process's reads and writes.

@@ -474,3 +474,22 @@ pub(crate) fn process_of(words: &[&str]) -> Option<i32> {
     let mut found = numbers.filter(|process| is_it(*process));
     found.find(|process| !parent(*process).is_some_and(is_it))
 }
+
+/// A file of proc(5), of each thread of a process.
+pub(crate) fn of_each_thread(process: i32, name: &str) -> impl Iterator<Item = String> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    tasks
+        .flatten()
+        .map(move |task| fs::read_to_string(task.path().join(name)).unwrap_or_default())
+}
+
+/// How often the threads of a process have gone to sleep.
+pub(crate) fn switches(process: i32) -> u64 {
+    let of = |status: String| -> u64 {
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.map_or(0, |count| count.trim().parse().unwrap())
+    };
+    of_each_thread(process, "status").map(of).sum()
+}
