@@ -49,7 +49,8 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
             targets.any(|(_, target)| target.identity == stream.slept_in.identity)
         };
         let writes_it = |one: &&Watched| one.own().write_calls > 0 && opens_it(one, 1..=i32::MAX);
-        let is_read_within = processes.iter().any(|process| opens_it(process, 0..=0));
+        let is_pipe = stream.slept_in.kind == Kind::Pipe;
+        let is_read_within = is_pipe && processes.iter().any(|process| opens_it(process, 0..=0));
         let writers = processes.iter().filter(writes_it);
         let threads = writers.map(|process| process.threads.that_write().count().max(1));
         if places.are_no_wait(stream, threads.sum(), is_read_within) {
@@ -57,6 +58,8 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
             (stream.waiting_ns, stream.overlapped_ns, stream.syncing_ns) = (0, 0, 0);
         }
     }
+    // Of a stream whose calls are counted with another one's, nothing is left where its sleeps were no wait.
+    streams.retain(|stream| stream.calls > 0 || stream.waiting_ns + stream.awaited_ns > 0);
     streams
 }
 
@@ -72,11 +75,9 @@ fn conversing(processes: &[Watched]) -> HashSet<i32> {
     let talking: Vec<&Watched> = processes.iter().filter(talks).collect();
     let mut conversing = HashSet::new();
     for answering in &talking {
-        let ends = answering
-            .targets
-            .range(0..=1)
-            .map(|(_, target)| target.kind);
-        let ways = ends.filter(|kind| [Kind::Pipe, Kind::Socket].contains(kind));
+        let is_way = |kind| [Kind::Pipe, Kind::Socket].contains(&kind);
+        let ends = answering.targets.range(0..=1);
+        let ways = ends.filter(|(_, target)| is_way(target.kind));
         // What a server with a socket reads comes from there.
         if ways.count() < 2 || !answering.sockets.is_empty() {
             continue;
@@ -222,9 +223,8 @@ fn of_process(process: &Watched) -> Vec<Stream> {
                 overlapped_ns: part(seen.overlapped_ns),
                 ..of_program.clone()
             };
-            if others_ns > 0 && others_ns * 20 >= waiting_ns && is_output(&other) {
-                others.push(other);
-            }
+            let counts = |other: &_| others_ns * 20 >= waiting_ns.max(1) && is_output(other);
+            others.extend(Some(other).filter(counts));
         }
     }
     stream.waiting_ns = stream.waiting_ns.saturating_sub(stream.syncing_ns);
@@ -453,6 +453,25 @@ mod tests {
         let streams = sampled(&[process], &Recording::default());
         assert_eq!(streams[0].descriptors, Descriptors::Either);
         assert_eq!(streams[0].target.path, "pipe:[5] or pipe:[6]");
+    }
+
+    #[test]
+    fn of_two_streams_whose_calls_were_not_told_apart_one_stands_alone_only_with_a_wait() {
+        let names = |kind| {
+            let mut process = process(&[(0, 6), (1, 5), (2, 6)]);
+            process.targets.get_mut(&2).unwrap().kind = kind;
+            process.seen.insert(1, seen(0, 18));
+            let slept = SampledWrites {
+                waiting_ns: 5_000_000,
+                ..seen(3, 6)
+            };
+            process.seen.insert(2, slept);
+            let streams = sampled(&[process], &Recording::default());
+            Vec::from_iter(streams.iter().map(|stream| stream.descriptors))
+        };
+        assert_eq!(names(Kind::Null), [Descriptors::Either]);
+        let waited = [Descriptors::Either, Descriptors::One(2)];
+        assert_eq!(names(Kind::Terminal), waited);
     }
 
     #[test]
