@@ -85,7 +85,7 @@ impl IoCounters {
     /// The counters of a process, or of the whole of this one (`self`). An error where the kernel does not count, or does not
     /// let us look.
     pub(crate) fn of(process: impl Display) -> io::Result<Self> {
-        fs::read_to_string(format!("/proc/{process}/io")).map(|text| Self::parse(&text))
+        text_of(&format!("/proc/{process}/io")).map(|text| Self::parse(&text))
     }
 
     /// The counters in an open `/proc/PID/io`. Held open it can be read until the process is reaped.
@@ -94,11 +94,21 @@ impl IoCounters {
     }
 }
 
-/// The text of an open file of `/proc`, as it is now.
+/// The text of an open file of `/proc`, as it is now: of one with short lines, of which a read that leaves half of its room has the last.
 pub(crate) fn read_again(file: &fs::File) -> io::Result<String> {
-    let mut text = [0; 1024];
-    let length = file.read_at(&mut text, 0)?;
-    Ok(String::from_utf8_lossy(&text[..length]).into_owned())
+    let (mut text, mut part) = (Vec::new(), [0; 4096]);
+    loop {
+        let length = file.read_at(&mut part, text.len() as u64)?;
+        text.extend_from_slice(&part[..length]);
+        if length < part.len() / 2 {
+            return Ok(String::from_utf8_lossy(&text).into_owned());
+        }
+    }
+}
+
+/// The same of a file that is opened for it: with fewer calls than `fs::read_to_string` makes.
+fn text_of(file: &str) -> io::Result<String> {
+    read_again(&fs::File::open(file)?)
 }
 
 impl Processor {
@@ -200,8 +210,7 @@ impl Stat {
     }
 
     pub(crate) fn of(process: i32) -> Option<Self> {
-        let text = fs::read(format!("/proc/{process}/stat")).ok()?;
-        Self::parse(&String::from_utf8_lossy(&text))
+        Self::parse(&text_of(&format!("/proc/{process}/stat")).ok()?)
     }
 }
 
@@ -227,11 +236,14 @@ pub(crate) fn running_threads(process: i32) -> Vec<i32> {
     threads
 }
 
+fn numbers(text: &str) -> Vec<i32> {
+    text.split_ascii_whitespace().flat_map(str::parse).collect()
+}
+
 /// The children of one thread.
 pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
-    fs::read_to_string(format!("/proc/{process}/task/{thread}/children"))
-        .map(|text| text.split_ascii_whitespace().flat_map(str::parse).collect())
-        .unwrap_or_default()
+    let text = text_of(&format!("/proc/{process}/task/{thread}/children"));
+    numbers(&text.unwrap_or_default())
 }
 
 /// Processes and their descendants, each with its threads, but for this process and its own.
@@ -239,8 +251,11 @@ pub(crate) fn tree(mut processes: Vec<i32>) -> BTreeMap<i32, Vec<i32>> {
     let ours = std::process::id() as i32;
     let mut found = BTreeMap::new();
     while let Some(process) = processes.pop() {
+        if process == ours || found.contains_key(&process) {
+            continue;
+        }
         let threads = threads(process);
-        if process == ours || threads.is_empty() || found.contains_key(&process) {
+        if threads.is_empty() {
             continue;
         }
         let children = threads.iter().flat_map(|&thread| children(process, thread));
@@ -280,7 +295,7 @@ pub(crate) fn link(process: i32, descriptor: i32) -> Option<String> {
 
 /// The value of this name in a descriptor's `/proc/PID/fdinfo`.
 pub(crate) fn about(process: i32, descriptor: i32, name: &str) -> Option<String> {
-    let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{descriptor}")).ok()?;
+    let info = text_of(&format!("/proc/{process}/fdinfo/{descriptor}")).ok()?;
     value(&info, name).map(str::to_owned)
 }
 
@@ -329,10 +344,18 @@ pub(crate) fn is_read_by_itself(process: i32, descriptor: i32, descriptors: &[i3
 
 /// Our own children, without those that we had when this was first asked: what has become us (exec in a shell) may have started some.
 pub(crate) fn own_children() -> Vec<i32> {
-    static BEFORE: OnceLock<Vec<i32>> = OnceLock::new();
-    let ours = std::process::id() as i32;
-    let mut own = children(ours, ours);
-    let before = BEFORE.get_or_init(|| own.clone());
+    static OURS: OnceLock<Option<(fs::File, Vec<i32>)>> = OnceLock::new();
+    let read = |file: &fs::File| numbers(&read_again(file).unwrap_or_default());
+    let open = || {
+        let ours = std::process::id();
+        let file = fs::File::open(format!("/proc/{ours}/task/{ours}/children")).ok()?;
+        let before = read(&file);
+        Some((file, before))
+    };
+    let Some((file, before)) = OURS.get_or_init(open) else {
+        return Vec::new();
+    };
+    let mut own = read(file);
     own.retain(|child| !before.contains(child));
     own
 }
@@ -345,8 +368,8 @@ pub(crate) fn processes() -> Vec<i32> {
 /// The short name the kernel keeps for a process.
 pub(crate) fn name(process: i32) -> Option<String> {
     // The kernel cuts it after 15 bytes, perhaps within a letter.
-    let name = fs::read(format!("/proc/{process}/comm")).ok()?;
-    Some(String::from_utf8_lossy(name.trim_ascii_end()).into_owned())
+    let name = text_of(&format!("/proc/{process}/comm")).ok()?;
+    Some(name.trim_ascii_end().to_owned())
 }
 
 /// The words of a process's command line, its program's name first.
@@ -447,12 +470,11 @@ pub(crate) fn is_in_memory(file_system: &str) -> bool {
     matches!(file_system, "tmpfs" | "ramfs" | "devtmpfs")
 }
 
-/// Whether one of these descriptors of a process leads to a thing of this kind, as its link begins: `socket:`, or `anon_inode:[io_uring]`, by
-/// which it may write without a system call for each write.
+/// Whether one of these descriptors of a process, beside its streams, leads to a thing of this kind, as its link begins: `socket:`, or
+/// `anon_inode:[io_uring]`, by which it may write without a system call for each write.
 pub(crate) fn has_one_of(kind: &str, process: i32, descriptors: &[i32]) -> bool {
-    let mut links = descriptors
-        .iter()
-        .filter_map(|&descriptor| link(process, descriptor));
+    let others = descriptors.iter().filter(|&&other| other > 2);
+    let mut links = others.filter_map(|&other| link(process, other));
     links.any(|path| path.starts_with(kind))
 }
 

@@ -226,22 +226,20 @@ impl Watcher {
 
     fn refresh(&mut self, process: i32, threads: &[i32], now_ns: u64) {
         let known = self.alive.get_mut(&process);
-        let mut wrote_before = false;
-        if !known.is_some_and(Watched::runs_as_before) {
-            let known = self.alive.get(&process);
-            let ran_before = !self.launched && self.run.looks == 0;
-            let Some(next) = Watched::find(process, threads, known, ran_before, now_ns) else {
-                return;
-            };
-            if let Some(mut before) = self.alive.insert(process, next) {
-                wrote_before = before.own().write_calls > 0;
-                before.threads.end_samples();
-                self.ended.push(before);
-            }
+        if known.is_some_and(|known| known.refresh(threads)) {
+            return;
         }
-        if let Some(watched) = self.alive.get_mut(&process) {
-            watched.refresh(threads);
-            self.disputed += watched.own().write_calls * u64::from(wrote_before);
+        let known = self.alive.get(&process);
+        let ran_before = !self.launched && self.run.looks == 0;
+        let Some(mut next) = Watched::find(process, threads, known, ran_before, now_ns) else {
+            return;
+        };
+        next.refresh(threads);
+        let written = next.own().write_calls;
+        if let Some(mut before) = self.alive.insert(process, next) {
+            self.disputed += written * u64::from(before.own().write_calls > 0);
+            before.threads.end_samples();
+            self.ended.push(before);
         }
     }
 

@@ -183,21 +183,22 @@ impl Watched {
         Some(next)
     }
 
-    /// Reads its counters, and looks for new threads and descriptors.
-    pub(super) fn refresh(&mut self, threads: &[i32]) {
+    /// Reads its counters, and looks for new threads and descriptors, if it runs the same program still.
+    pub(super) fn refresh(&mut self, threads: &[i32]) -> bool {
         let process = self.process;
         // The threads' before the whole: a write in between is then no thread's, and no child's either.
         let readings = self.threads.read(process, threads);
         let counted = self.counted();
-        self.searches += 1;
-        // Else they count for the program that it has just become, if that is seen.
-        if self.runs_as_before() {
-            let before_ns = std::mem::replace(&mut self.last_ns, clock::now_ns());
-            self.threads.take(readings);
-            self.turns = (self.threads.writers().processor.turns).saturating_sub(self.stops);
-            (self.io, self.stat) = counted.unwrap_or((self.io, self.stat));
-            self.stopped_ns += (self.last_ns - before_ns) * u64::from(self.stat.is_stopped);
+        // Else they count for the program that it has just become.
+        if !self.runs_as_before() {
+            return false;
         }
+        self.searches += 1;
+        let before_ns = std::mem::replace(&mut self.last_ns, clock::now_ns());
+        self.threads.take(readings);
+        self.turns = (self.threads.writers().processor.turns).saturating_sub(self.stops);
+        (self.io, self.stat) = counted.unwrap_or((self.io, self.stat));
+        self.stopped_ns += (self.last_ns - before_ns) * u64::from(self.stat.is_stopped);
         // While it is being started, it has no arguments yet.
         if let Some(executable) = &self.executable
             && self.language == Language::default()
@@ -233,8 +234,9 @@ impl Watched {
                 self.targets.insert(descriptor, target);
             }
         }
-        let descriptors = procfs::descriptors(process);
-        let requests = procfs::has_one_of("anon_inode:[io_uring]", process, &descriptors)
+        let (ring, descriptors) = ("anon_inode:[io_uring]", procfs::descriptors(process));
+        let requests = procfs::has_one_of(ring, process, &descriptors)
+            || self.targets.values().any(|target| target.path == ring)
             || (self.own().write_calls == 0 && procfs::has_aio(process));
         let is_held = self.stat.is_held.then_some(Unseen::Held);
         self.unseen = (self.unseen.or(is_held)).or(requests.then_some(Unseen::Request));
@@ -265,6 +267,7 @@ impl Watched {
                 self.writes_elsewhere |= self.stream_at(identity).is_none();
             }
         }
+        true
     }
 
     /// It has ended: takes the last readings.
