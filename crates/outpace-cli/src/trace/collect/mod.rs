@@ -64,8 +64,7 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
     let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
     run.ending = ending.filter(|_| process.is_none());
     // Those that nobody has waited for have become ours.
-    let left = (process.is_none()).then(procfs::own_children);
-    let left = left.unwrap_or_default();
+    let left = process.map_or_else(procfs::own_children, |_| Vec::new());
     let times = left.iter().filter_map(|&child| Stat::of(child));
     let apart = before.plus(Processor::of(0, run.stops_ns));
     let used = processor_time(process, run.last).since(apart);

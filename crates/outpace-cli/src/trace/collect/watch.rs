@@ -8,7 +8,7 @@ use crate::platform::ending::{self, Ending};
 use crate::platform::procfs::{self, IoCounters};
 use crate::platform::{interrupts, signals, stops};
 use crate::trace::model::{Mode, Recording, Unseen};
-use crate::user::quantity::counted;
+use crate::user::quantity::{counted, grouped};
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::time::Duration;
@@ -159,10 +159,8 @@ impl Watcher {
             && tree.write_calls > seen + seen / 100 + 1
         {
             run.missed = tree.write_calls - seen;
-            run.notes.push(format!(
-                "{} of {} write calls were made after the last look at a process, or before the first",
-                run.missed, tree.write_calls
-            ));
+            let [missed, all] = [run.missed, tree.write_calls].map(grouped);
+            run.notes.push(format!("{missed} of {all} write calls were made after the last look at a process, or before the first"));
         }
     }
 

@@ -114,7 +114,8 @@ pub(crate) struct Watched {
     pub(super) reaped: Option<Processor>,
     /// Its reads and writes, and the processor time that they had taken, when it was first seen to have written.
     pub(crate) start: Reading,
-    /// The count of exact looks, and of its writes at the last long one, at the last one of any length, and at the last try.
+    /// The count of exact looks, and of its writes at the last one from the first that showed enough on, at the last one of any kind, and at
+    /// the last try.
     peeks: u32,
     peeked_at: u64,
     looked_at: u64,
@@ -455,7 +456,7 @@ impl Watched {
         }
         self.tried_at = own.write_calls;
         // With few writes, the thread had no processor, or has just stopped writing: it is worth another try.
-        let is_short = !is_rare && (self.peeked_at > 0 || self.peeks >= peek::MOST_LONG);
+        let is_short = self.peeked_at > 0 || self.peeks >= peek::MOST_LONG;
         match self.look_at(thread, is_short) {
             Ok(()) => None,
             Err(error) => (error.kind() != io::ErrorKind::WouldBlock).then_some(thread),
@@ -677,7 +678,7 @@ impl Watched {
                 _ => seen.tally.sample(size, write.ends_line),
             }
         }
-        if ends >= FEWEST_PEEKED {
+        if ends >= FEWEST_PEEKED || self.peeked_at > 0 {
             self.peeked_at = calls;
         }
     }

@@ -305,7 +305,10 @@ impl Verdict {
             return self.explain_now(findings);
         }
         let of_worst = (worst.writing_ns() as f64 / self.now_ns as f64).min(self.share);
-        let name = worst.descriptors.name();
+        let mut name = worst.descriptors.name();
+        if (findings.streams.iter()).any(|other| other.program != worst.program) {
+            name += &format!(" of {}", worst.program);
+        }
         let took = match percent(of_worst) {
             same if same == percent(self.share) => self.writing_took(&format!(" to {name}")),
             other => format!("{}, and to {name} {other}", self.writing_took("")),
@@ -565,6 +568,17 @@ mod tests {
             verdict.sentences[2].starts_with("Block buffering would save "),
             "{verdict:?}"
         );
+    }
+
+    #[test]
+    fn of_several_programs_the_one_whose_stream_it_is_is_named() {
+        let few = Stream {
+            program: "shell".into(),
+            ..stream(10, MS / 100, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![few, stream(100_000, 80 * MS, 0)]);
+        let first = "Output is the problem: writing to stdout of program took 80 % of 100 ms";
+        assert!(verdict.sentences[0].starts_with(first), "{verdict:?}");
     }
 
     #[test]
