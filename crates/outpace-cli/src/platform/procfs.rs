@@ -94,7 +94,7 @@ impl IoCounters {
     }
 }
 
-/// The text of an open file of `/proc`, as it is now: of one with short lines, of which a read that leaves half of its room has the last.
+/// The text of an open file of `/proc`, as it is now. Its lines are short: a read that leaves half of its room empty was the last.
 pub(crate) fn read_again(file: &fs::File) -> io::Result<String> {
     let (mut text, mut part) = (Vec::new(), [0; 4096]);
     loop {
@@ -106,7 +106,7 @@ pub(crate) fn read_again(file: &fs::File) -> io::Result<String> {
     }
 }
 
-/// The same of a file that is opened for it: with fewer calls than `fs::read_to_string` makes.
+/// The same of a file that is opened for it. `fs::read_to_string` makes two more system calls.
 fn text_of(file: &str) -> io::Result<String> {
     read_again(&fs::File::open(file)?)
 }

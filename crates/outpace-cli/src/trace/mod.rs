@@ -39,7 +39,7 @@ use view::{json, profile, report};
 ///
 /// The default mode needs no privileges and costs the program next to nothing: it reads the kernel's
 /// counters (/proc/PID/io), samples /proc/PID/task/*/syscall, and looks at how some of the writes end:
-/// it stops the program at two dozen of them, and now and then at two more, or, where that could cut one in two (on terminals and
+/// it stops the program at sixteen of them, and now and then at two more, or, where that could cut one in two (on terminals and
 /// sockets), has the kernel note them for a moment or samples faster. --exact sees every write call.
 ///
 /// The report goes to stderr. The exit status is the command's; where that is 0 and the report or a file of it could not be

@@ -1,4 +1,4 @@
-//! A short exact look at one thread that writes much: two dozen of its writes, or two, by ptrace(2), with their sizes and
+//! A short exact look at one thread that writes much: sixteen of its writes, or two, by ptrace(2), with their sizes and
 //! last bytes. The longer one takes a millisecond or two.
 //!
 //! Stopping a thread in a write that waits for room cuts the write in two, and there are programs that take that for
@@ -17,7 +17,7 @@ use crate::trace::model::{Kind, Target};
 use std::io;
 
 /// Writes that show how a stream is buffered, and which stream it is.
-const ENOUGH: usize = 24;
+const ENOUGH: usize = 16;
 const FEW: usize = 2;
 /// The fewest writes of a process before a look, and the most long looks at it.
 pub(super) const FROM: u64 = 16;

@@ -11,7 +11,7 @@ use std::fs::File;
 const MOST_THREADS: usize = 64;
 
 /// The parts of a thread's processor time are [sampled](Samples) for so much time with writes: after that, clock ticks tell enough.
-const SAMPLED_FOR_NS: u64 = 80_000_000;
+const SAMPLED_FOR_NS: u64 = 50_000_000;
 /// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine: where turns are short, samples end before that.
 const MOST_TURNS: u64 = 4_000;
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// The writes by which an exact look shows how a process buffers. Short looks follow, which show where it writes.
-const FEWEST_PEEKED: usize = 16;
+const FEWEST_PEEKED: usize = 12;
 /// A short look is taken when the writes have become more by one part in so many.
 const PEEK_AGAIN: u64 = 6;
 /// Where nothing is to be learnt of the place, and for listening, so many times the writes are waited for.
