@@ -21,6 +21,7 @@ use stacks::Recorder;
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Command;
+use watch::Watcher;
 use watched::Watched;
 
 /// The subject of a trace.
@@ -111,18 +112,19 @@ fn processor_time(process: Option<i32>, last: Processor) -> Processor {
 
 /// By the kernel's counters and samples.
 fn lightly(subject: Subject, run: Recording, ready: &mut dyn FnMut(i32)) -> Recorded {
-    let (root, launched, began_ns) = match subject {
-        Subject::Process(process) => (process, false, clock::now_ns()),
+    let (watcher, began_ns) = match subject {
+        Subject::Process(process) => (Watcher::new(run, process, false), clock::now_ns()),
         Subject::Program(command) => gate::start(command, |root, mut gate| {
             ready(root);
+            let watcher = Watcher::new(run, root, true);
             // A short program may end before we run again.
             let began_ns = clock::now_ns();
             // Should it be gone, that is seen next.
             let _ = gate.write_all(b"!");
-            Ok((root, true, began_ns))
+            Ok((watcher, began_ns))
         })?,
     };
-    let (run, processes) = watch::watch(run, root, launched, began_ns)?;
+    let (run, processes) = watcher.watch(began_ns)?;
     Ok((run, processes, Vec::new()))
 }
 

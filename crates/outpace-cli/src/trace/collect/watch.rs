@@ -36,7 +36,7 @@ const MOST_LISTENS: u64 = 12;
 const LISTEN_EVERY_NS: u64 = 100_000_000;
 
 #[derive(Default)]
-struct Watcher {
+pub(super) struct Watcher {
     run: Recording,
     launched: bool,
     alive: HashMap<i32, Watched>,
@@ -50,32 +50,32 @@ struct Watcher {
     child_ended: bool,
 }
 
-/// Watches a process until it ends. If it was `launched`, it is a child of ours that began at `began_ns`; if not, the user may also
-/// interrupt the watching.
-pub(super) fn watch(
-    mut run: Recording,
-    root: i32,
-    launched: bool,
-    began_ns: u64,
-) -> io::Result<(Recording, Vec<Watched>)> {
-    let before = IoCounters::of("self").unwrap_or_default();
-    (run.root, run.mode) = (root, Mode::Sampled);
-    let mut watcher = Watcher {
-        run,
-        launched,
-        last_look_ns: began_ns,
-        child_ended: true,
-        ..Watcher::default()
-    };
-    watcher.watch()?;
-    watcher.run.wall_ns = clock::now_ns() - began_ns;
-    watcher.finish(before);
-    Ok((watcher.run, watcher.ended))
-}
-
 impl Watcher {
-    fn watch(&mut self) -> io::Result<()> {
-        let began_ns = self.last_look_ns;
+    /// Looks at a process for the first time. If it is `launched`, it is a child of ours that has not begun: should it end before it is looked
+    /// at again, its streams are known. If not, the user may also interrupt the watching.
+    pub(super) fn new(mut run: Recording, root: i32, launched: bool) -> Self {
+        (run.root, run.mode) = (root, Mode::Sampled);
+        let mut watcher = Self {
+            run,
+            launched,
+            child_ended: true,
+            ..Self::default()
+        };
+        watcher.search(clock::now_ns());
+        watcher
+    }
+
+    /// Watches it from its beginning until it ends.
+    pub(super) fn watch(mut self, began_ns: u64) -> io::Result<(Recording, Vec<Watched>)> {
+        let before = IoCounters::of("self").unwrap_or_default();
+        self.last_look_ns = began_ns;
+        self.until_the_end(began_ns)?;
+        self.run.wall_ns = clock::now_ns() - began_ns;
+        self.finish(before);
+        Ok((self.run, self.ended))
+    }
+
+    fn until_the_end(&mut self, began_ns: u64) -> io::Result<()> {
         let mut due_ns = began_ns;
         loop {
             let now_ns = clock::now_ns();
@@ -308,7 +308,8 @@ mod tests {
         while !Stat::of(root).is_some_and(Stat::is_over) {
             std::thread::yield_now();
         }
-        let (run, _) = watch(Recording::default(), root, true, clock::now_ns()).unwrap();
+        let watcher = Watcher::new(Recording::default(), root, true);
+        let (run, _) = watcher.watch(clock::now_ns()).unwrap();
         assert_eq!(run.ending, Some(Ending::Exited(0)));
         assert!(child.wait().is_err());
     }
