@@ -377,10 +377,11 @@ impl Session<'_> {
                 if let (Some(terminal), Some(program)) = (&mut self.terminal, self.program)
                     && terminal.look_for_reader(&self.pty, program)
                 {
-                    self.take_terminal();
+                    // The program has set its own.
+                    self.take_terminal(false);
                 } else {
                     // A shell may have moved us to the foreground; a job that runs gets no signal then.
-                    self.come_back();
+                    self.take_terminal(true);
                 }
             }
             if !self.is_continuing {
@@ -403,7 +404,7 @@ impl Session<'_> {
                 Ok(Some(News::Starting(process))) => self.starting = Some(process),
                 Ok(Some(News::Started(program))) => {
                     self.program = Some(program);
-                    self.take_terminal();
+                    self.take_terminal(self.is_in_background);
                 }
                 Ok(Some(News::Failed(code))) => {
                     self.leave();
@@ -646,18 +647,24 @@ impl Session<'_> {
         }
     }
 
-    /// Makes the terminal raw if we are in its foreground, and follows its size, which may have changed meanwhile.
-    fn take_terminal(&mut self) {
-        let relay = self.relay.upgrade();
-        let mut pause = None;
-        if let Some(terminal) = &mut self.terminal {
-            if terminal.may_be_made_raw() {
-                // Output on its way has been made for a terminal that is not raw.
-                pause = relay.as_ref().and_then(|relay| relay.pause(LAST_OUTPUT));
-                self.relays.settle(LAST_OUTPUT);
-            }
+    /// Makes the terminal raw if we are in its foreground, and follows its size, which may have changed meanwhile. `lends` its settings to
+    /// the program's terminal: a shell may have changed them.
+    fn take_terminal(&mut self, lends: bool) {
+        // Asked once for all that follows: we may come to the foreground at any moment.
+        if let Some(terminal) = &mut self.terminal
+            && terminal.may_be_made_raw()
+        {
+            // Output on its way has been made for a terminal that is not raw.
+            let relay = self.relay.upgrade();
+            let pause = relay.as_ref().and_then(|relay| relay.pause(LAST_OUTPUT));
+            self.relays.settle(LAST_OUTPUT);
             // A terminal that refuses shows keys twice; the program can run all the same.
-            let typed = terminal.make_raw(|before, now| self.monitor.terminal_is_set(before, now));
+            let typed = terminal.make_raw(|before, now| {
+                if lends {
+                    before.lend(&self.pty);
+                }
+                self.monitor.terminal_is_set(before, now);
+            });
             drop(pause);
             let typed = keys_of(&self.pty, typed.unwrap_or_default());
             self.keys.extend(typed);
@@ -677,16 +684,6 @@ impl Session<'_> {
             let _ = termios::tcsetwinsize(&self.pty, now);
             self.size = Some(now);
         }
-    }
-
-    /// Takes the terminal after another job had it: a shell may have changed its settings.
-    fn come_back(&mut self) {
-        if let Some(terminal) = &self.terminal
-            && terminal.may_be_made_raw()
-        {
-            terminal.lend_settings(&self.pty);
-        }
-        self.take_terminal();
     }
 
     /// Moves the program to the foreground or background of its terminal, as we are of ours.
@@ -750,7 +747,7 @@ impl Session<'_> {
                     self.monitor.give_terminal(false);
                 }
             }
-            _ => self.come_back(),
+            _ => self.take_terminal(true),
         }
     }
 

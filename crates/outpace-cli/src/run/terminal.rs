@@ -115,6 +115,13 @@ impl Settings {
         it
     }
 
+    /// Gives the program's terminal these, as far as programs set them.
+    pub(super) fn lend(&self, pty: impl AsFd) {
+        if let Ok(theirs) = Self::of(&pty) {
+            let _ = theirs.with_modes_of(self).apply(&pty);
+        }
+    }
+
     fn is_canonical(&self) -> bool {
         self.0.c_lflag & libc::ICANON != 0
     }
@@ -541,13 +548,6 @@ impl Terminal {
     pub(super) fn adopt_settings(&mut self, pty: impl AsFd) {
         if let (Some(before), Ok(left)) = (&mut self.before, Settings::of(pty)) {
             *before = before.with_modes_of(&left);
-        }
-    }
-
-    /// Gives the program's terminal the settings of this one, which a shell may have changed.
-    pub(super) fn lend_settings(&self, pty: impl AsFd) {
-        if let (Ok(own), Ok(theirs)) = (Settings::of(&self.descriptor), Settings::of(&pty)) {
-            let _ = theirs.with_modes_of(&own).apply(&pty);
         }
     }
 
