@@ -1837,6 +1837,26 @@ fn c_that_may_write_by_itself_is_told_both_ways() {
     );
 }
 
+/// An interpreter that is loaded by dlopen(3) prints in its own way.
+#[test]
+fn c_that_loads_others_is_not_told_to_set_a_buffer() {
+    for (loads, expected) in [("", "C"), ("dlopen(text[0], 1);", "unrecognised")] {
+        let text_of_it = format!(
+            "#include <dlfcn.h>\n#include <stdio.h>\nint main(int words, char **text) {{\n\
+             if (words > 1) {{ {loads} }}\n\
+             for (int n = 0; n < 200000; n++) {{ puts(\"a line\"); fflush(stdout); }} }}\n"
+        );
+        let Some(program) = compiled("loads", &["-ldl"], &text_of_it) else {
+            return;
+        };
+        let script = format!("exec {program} >{}", scratch("loads.txt").display());
+        let found = findings(&["sh", "-c", &script], "loads.json");
+        assert_eq!(found["streams"][0]["language"], expected, "{found:#}");
+        let remedies = found["verdict"]["remedies"].to_string();
+        assert_eq!(remedies.contains("setvbuf"), expected == "C", "{found:#}");
+    }
+}
+
 #[test]
 fn a_shell_that_redirects_its_stdout_for_each_line_is_told_to_do_so_once() {
     let [log, other] = ["appended.txt", "also appended.txt"].map(scratch);

@@ -77,6 +77,22 @@ impl Doing {
         calls.any(|(number, [from, ..])| READS.contains(&number) && is_it(from as i32))
     }
 
+    /// Whether it waits until a file is open for writing, is emptied or has taken the place of another: the kernel may write first what the
+    /// file had.
+    pub(crate) fn replaces_a_file(self) -> bool {
+        const WRITES: u64 = (libc::O_WRONLY | libc::O_RDWR | libc::O_TRUNC) as u64;
+        self.call().is_some_and(|(number, arguments)| match number {
+            libc::SYS_openat => arguments[2] & WRITES != 0,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => arguments[1] & WRITES != 0,
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_creat | libc::SYS_rename | libc::SYS_renameat => true,
+            other => {
+                [libc::SYS_renameat2, libc::SYS_truncate, libc::SYS_ftruncate].contains(&other)
+            }
+        })
+    }
+
     /// Whether it waits for any of several descriptors.
     pub(crate) fn polls(self) -> bool {
         self.call()
@@ -181,6 +197,27 @@ mod tests {
     use rustix::event::epoll::{self, EventData, EventFlags};
     use std::os::fd::AsRawFd;
     use std::sync::atomic::{AtomicI32, Ordering};
+
+    #[test]
+    fn a_file_is_replaced_by_opening_it_for_writing_and_by_renaming() {
+        let replaces = |number, flags: libc::c_int| {
+            let call = Doing::InCall {
+                number,
+                arguments: [0, 0, flags as u64, 0, 0, 0],
+                returns_to: 0,
+            };
+            call.replaces_a_file()
+        };
+        assert!(replaces(libc::SYS_openat, libc::O_WRONLY | libc::O_CREAT));
+        assert!(replaces(libc::SYS_openat, libc::O_RDWR | libc::O_TRUNC));
+        assert!(!replaces(
+            libc::SYS_openat,
+            libc::O_RDONLY | libc::O_CLOEXEC
+        ));
+        assert!(replaces(libc::SYS_renameat2, 0));
+        assert!(!replaces(libc::SYS_read, libc::O_WRONLY));
+        assert!(!Doing::Running.replaces_a_file());
+    }
 
     #[test]
     fn the_descriptor_without_room_is_that_of_each_call_that_waits_for_it() {

@@ -7,7 +7,7 @@ use crate::platform::clock;
 use crate::platform::ending::{self, Ending};
 use crate::platform::procfs::{self, IoCounters};
 use crate::platform::{interrupts, signals, stops};
-use crate::trace::model::{Mode, Recording, Unseen};
+use crate::trace::model::{Mode, Recording};
 use crate::user::quantity::{counted, grouped};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -120,7 +120,7 @@ impl Watcher {
             run.overhead_ns += process.peeking_ns;
             run.stops_ns += process.stops_ns;
             run.busiest_other_ns = run.busiest_other_ns.max(process.works_alone_ns());
-            run.unseen = run.unseen.or(process.unseen);
+            run.unseen = run.unseen.or(process.unseen(run.wall_ns / 10));
             if process.process == run.root {
                 run.last = process.stat.with_children();
             }
@@ -153,8 +153,6 @@ impl Watcher {
             let uncounted = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
             run.notes.push(uncounted.to_owned());
         }
-        let is_sent = (self.ended.iter()).any(|process| process.may_have_sent(run.wall_ns / 10));
-        run.unseen = run.unseen.or(is_sent.then_some(Unseen::Sent));
         if let Some(tree) = run.tree
             && tree.write_calls > seen + seen / 100 + 1
         {

@@ -82,7 +82,7 @@ pub(crate) struct Watched {
     pub(crate) targets: BTreeMap<i32, Target>,
     /// Whether it has other descriptors open that writes could have gone to, and another way to write.
     pub(crate) writes_elsewhere: bool,
-    pub(super) unseen: Option<Unseen>,
+    unseen: Option<Unseen>,
     /// Its sockets beside its streams, by which it may answer others. A runtime has one for its debugger.
     pub(crate) sockets: BTreeSet<i32>,
     /// Whether it has both ends of a pipe, by which its threads may wake each other.
@@ -133,8 +133,9 @@ pub(crate) struct Watched {
     /// Time that exact looks took from it, without waits for a processor, and their processor time.
     pub(super) peeking_ns: u64,
     pub(super) stops_ns: u64,
-    /// Samples that found its thread asleep in a write, and elsewhere.
+    /// Samples that found its thread asleep in a write, and elsewhere; and for how long in calls that replace a file.
     pub(crate) asleep: [u64; 2],
+    replacing_ns: u64,
     /// When it was last seen, and how long it was stopped until then.
     pub(crate) last_ns: u64,
     pub(super) stopped_ns: u64,
@@ -261,12 +262,10 @@ impl Watched {
         for descriptor in Target::written_beside_streams(process, &descriptors) {
             let is_socket = |other: &i32| procfs::has_one_of("socket:", process, &[*other]);
             self.sockets.extend(Some(descriptor).filter(is_socket));
-            if procfs::is_read_by_itself(process, descriptor, &descriptors) {
-                self.writes_to_itself = true;
-            } else {
-                let identity = Target::identity_of(process, descriptor);
-                self.writes_elsewhere |= self.stream_at(identity).is_none();
-            }
+            let is_own = procfs::is_read_by_itself(process, descriptor, &descriptors);
+            self.writes_to_itself |= is_own;
+            let identity = Target::identity_of(process, descriptor);
+            self.writes_elsewhere |= !is_own && self.stream_at(identity).is_none();
         }
         true
     }
@@ -332,12 +331,14 @@ impl Watched {
         self.asleep[1] > self.asleep[0] + 1
     }
 
-    /// Whether it hardly wrote, has a socket, and had the kernel for so long: it may have sent.
-    pub(super) fn may_have_sent(&self, long_ns: u64) -> bool {
+    /// Another way in which it wrote, or may have if it had the kernel for so long: with a socket it may have sent.
+    pub(super) fn unseen(&self, long_ns: u64) -> Option<Unseen> {
         let hardly_writes = self.own().write_calls < peek::FROM;
         let mut targets = self.targets.values();
         let sends = !self.sockets.is_empty() || targets.any(|target| target.kind == Kind::Socket);
-        sends && hardly_writes && self.threads.all().processor.system_ns >= long_ns
+        let is_sent = sends && hardly_writes && self.threads.all().processor.system_ns >= long_ns;
+        let replaced = (self.replacing_ns >= long_ns).then_some(Unseen::Replaced);
+        (self.unseen.or(is_sent.then_some(Unseen::Sent))).or(replaced)
     }
 
     /// The longest processor time of its threads, if it hardly wrote, beside what its reads may take: a reader of small writes has as many.
@@ -515,6 +516,7 @@ impl Watched {
         for (thread, doing) in threads {
             let Some((call, is_new)) = self.asleep_in(thread, doing) else {
                 self.asleep[1] += u64::from(matches!(doing, Doing::InCall { .. } | Doing::Asleep));
+                self.replacing_ns += (now_ns - from_ns) * u64::from(doing.replaces_a_file());
                 continue;
             };
             let (descriptor, is_sync) = (call.descriptor, call.kind.is_sync());

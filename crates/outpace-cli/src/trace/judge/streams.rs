@@ -75,9 +75,8 @@ fn conversing(processes: &[Watched]) -> HashSet<i32> {
     let talking: Vec<&Watched> = processes.iter().filter(talks).collect();
     let mut conversing = HashSet::new();
     for answering in &talking {
-        let is_way = |kind| [Kind::Pipe, Kind::Socket].contains(&kind);
         let ends = answering.targets.range(0..=1);
-        let ways = ends.filter(|(_, target)| is_way(target.kind));
+        let ways = ends.filter(|(_, target)| matches!(target.kind, Kind::Pipe | Kind::Socket));
         // What a server with a socket reads comes from there.
         if ways.count() < 2 || !answering.sockets.is_empty() {
             continue;

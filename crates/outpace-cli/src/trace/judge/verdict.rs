@@ -223,9 +223,8 @@ impl Verdict {
         let words = findings.command.iter().map(String::as_str);
         // With -p only its name is known.
         if let Some(command) = inert::command(words).filter(|_| run.ending.is_some()) {
-            for remedy in &mut verdict.remedies {
-                *remedy = remedy.replace("CMD…", &command);
-            }
+            let remedies = verdict.remedies.iter_mut();
+            remedies.for_each(|remedy| *remedy = remedy.replace("CMD…", &command));
         }
         verdict
     }
@@ -266,7 +265,7 @@ impl Verdict {
         } else if self.share < WORTH_IT && !(hides_calls && is_lost) {
             String::new()
         } else if worst.overlapped_ns * 2 > worst.writing_ns() {
-            ", but mostly while other threads of the program ran".to_owned()
+            ", but mostly while others of its threads or processes ran".to_owned()
         } else if worst.is_answered {
             ", but it waits for input between its writes".to_owned()
         } else if is_lost {
@@ -408,7 +407,8 @@ impl Verdict {
                 _ if worst.is_mixed => {
                     ", of all that is written there together: with a buffer each, lines change their order, and may be cut in two"
                 }
-                Descriptors::One(3..) => {
+                // R's files have no buffer.
+                Descriptors::One(3..) if language != "R" => {
                     ": a larger buffer for that file, and no line buffering, autoflush or flush a line"
                 }
                 _ if is_spared => ", or run it as `outpace run -- CMD…`",
@@ -616,11 +616,34 @@ mod tests {
             descriptors: Descriptors::One(3),
             ..stream(100_000, 80 * MS, 0)
         };
-        let verdict = verdict(SAMPLED, 100 * MS, vec![file]);
+        // R's files have no buffer.
+        let of_r = Stream {
+            language: Language::R,
+            ..file.clone()
+        };
+        let [of_r, verdict] = [of_r, file].map(|file| verdict(SAMPLED, 100 * MS, vec![file]));
+        assert_eq!(of_r.remedies[0], "R: let it write larger blocks");
         assert!(
             verdict.remedies[0].contains("a larger buffer for that file"),
             "{verdict:?}"
         );
+    }
+
+    #[test]
+    fn what_replaces_files_for_a_tenth_of_the_time_is_not_said_to_have_no_problem() {
+        let unseen = |unseen| {
+            let run = Recording {
+                unseen,
+                ..run_of_100_ms()
+            };
+            verdict_on(run, vec![stream(2000, MS, 0)])
+        };
+        assert_eq!(unseen(None).limit, Limit::Nothing);
+        let verdict = unseen(Some(Unseen::Replaced));
+        assert_eq!(verdict.limit, Limit::Unknown);
+        let first = &verdict.sentences[0];
+        let expected = "No verdict: writing took 1 % of 100 ms in write calls, but it also waits for files to be opened";
+        assert!(first.starts_with(expected), "{verdict:?}");
     }
 
     #[test]

@@ -246,6 +246,8 @@ pub(crate) enum Unseen {
     Polled,
     /// While another process held it.
     Held,
+    /// Files were replaced for it, which took a tenth of the time or longer.
+    Replaced,
 }
 
 impl Unseen {
@@ -260,6 +262,7 @@ impl Unseen {
             }
             Self::Polled => "its waits for room after EAGAIN are seen without --exact only",
             Self::Foreign => "the calls of a 32-bit program are seen without --exact only",
+            Self::Replaced => "it also waits for files to be opened or renamed: keep one open",
         }
     }
 }

@@ -79,14 +79,17 @@ impl Language {
         };
         let interpreter = Self::of_interpreter(name.unwrap_or_default(), &arguments);
         let is_script = || interpreter.is_some() || runs_a_script(process, &arguments);
+        let loads = (file.as_ref()).is_some_and(|file| has_mark(file, ".dynstr dlopen"));
         let language = match interpreter.filter(is_it) {
             Some(Self::PYTHON) => python(&arguments, &procfs::environment(process)),
             Some(Self("Java")) if runs_no_java(process, &arguments) => Self::UNRECOGNISED,
             Some(language) => language,
             None if name == Some("busybox") => Self::of_applet(&arguments),
-            None => match file.and_then(|file| Self::of_binary(&file)) {
+            None => match file.as_ref().and_then(Self::of_binary) {
                 Some(c) if matches!(c.name(), "C" | "C++") && is_script() => Self::UNRECOGNISED,
                 Some(c) if c.name() == "C" && is_installed(executable) => Self::INSTALLED_C,
+                // What it loads may be an interpreter.
+                Some(c) if c.name() == "C" && loads => Self::UNRECOGNISED,
                 language => language.unwrap_or(Self::UNRECOGNISED),
             },
         };
@@ -117,10 +120,9 @@ impl Language {
     /// `busybox` is many programs.
     fn of_applet(arguments: &[String]) -> Self {
         let mut names = arguments.iter().map(|word| word.rsplit('/').next());
-        match names.find(|name| *name != Some("busybox")).flatten() {
-            Some("sh" | "ash" | "-sh" | "-ash" | "hush") => Self::SHELL,
-            _ => Self::UNRECOGNISED,
-        }
+        let name = names.find(|name| *name != Some("busybox")).flatten();
+        let is_shell = matches!(name, Some("sh" | "ash" | "-sh" | "-ash" | "hush"));
+        [Self::UNRECOGNISED, Self::SHELL][usize::from(is_shell)]
     }
 
     fn of_binary(file: &Binary<'_>) -> Option<Self> {
@@ -303,8 +305,8 @@ fn runs_a_script(process: i32, arguments: &[String]) -> bool {
 const MOST_WORDS: usize = 8;
 
 fn is_script(path: &Path) -> bool {
-    const ENDINGS: &str = "awk bas clj el erl ex exs f forth fs fth groovy jl js lisp lsp lua m ml nl php pl pro py r rb rex rexx scm \
-                           sl st tcl";
+    const ENDINGS: &str = "awk bas clj el erl ex exs f forth fs fth groovy jl js lisp lsp lua m ml nl p6 php pl pl6 pro py r raku rb rex rexx \
+                           scm sl st tcl";
     let mut start = [0; 2];
     let is_marked = |mut file: File| file.read_exact(&mut start).is_ok() && start == *b"#!";
     let has_interpreter = path.is_file() && File::open(path).is_ok_and(is_marked);
@@ -324,6 +326,7 @@ mod tests {
     impl Language {
         pub(crate) const RUST: Self = Self("Rust");
         pub(crate) const GO: Self = Self("Go");
+        pub(crate) const R: Self = Self("R");
     }
 
     #[test]
@@ -340,6 +343,7 @@ mod tests {
             ("beam.smp", Language::UNRECOGNISED),
             // Of npm's package.
             ("bun.exe", Language::UNRECOGNISED),
+            ("rakudo", Language::UNRECOGNISED),
             ("dotnet", Language(".NET")),
         ] {
             assert_eq!(
@@ -651,6 +655,7 @@ mod tests {
     #[test]
     fn an_unknown_interpreter_is_not_taken_for_c() {
         assert!(is_script(Path::new("/nowhere/program.jl")));
+        assert!(is_script(Path::new("/nowhere/program.raku")));
         assert!(!is_script(Path::new("input.txt")));
         assert!(!is_script(Path::new("/dev/zero")));
     }

@@ -96,13 +96,12 @@ fn matters(stream: &Stream, findings: &Findings) -> bool {
 
 /// One line for the streams that do not matter.
 fn in_sum(streams: &[&Stream]) -> String {
-    let programs = streams.iter().map(|stream| &*stream.program);
-    let programs = Vec::from_iter(BTreeSet::from_iter(programs));
+    let programs = BTreeSet::from_iter(streams.iter().map(|stream| &*stream.program));
     let sum = |part: fn(&Stream) -> u64| streams.iter().map(|stream| part(stream)).sum::<u64>();
     format!(
         "{} ({}): {}, {}; --json lists them",
         counted(streams.len() as u64, "more stream"),
-        programs.join(", "),
+        Vec::from_iter(programs).join(", "),
         written(sum(|stream| stream.calls), sum(|stream| stream.bytes)),
         time(sum(Stream::writing_ns), NO_TIME),
     )
