@@ -331,14 +331,15 @@ impl Watched {
         self.asleep[1] > self.asleep[0] + 1
     }
 
-    /// Another way in which it wrote, or may have if it had the kernel for so long: with a socket it may have sent.
+    /// Another way in which it wrote, or may have if it had the kernel for so long: with a socket it may have sent. Or, beside its writes, calls
+    /// that replace files for so long.
     pub(super) fn unseen(&self, long_ns: u64) -> Option<Unseen> {
         let hardly_writes = self.own().write_calls < peek::FROM;
         let mut targets = self.targets.values();
         let sends = !self.sockets.is_empty() || targets.any(|target| target.kind == Kind::Socket);
         let is_sent = sends && hardly_writes && self.threads.all().processor.system_ns >= long_ns;
-        let replaced = (self.replacing_ns >= long_ns).then_some(Unseen::Replaced);
-        (self.unseen.or(is_sent.then_some(Unseen::Sent))).or(replaced)
+        let replaces = self.replacing_ns >= long_ns && self.own().write_calls > 0;
+        (self.unseen.or(is_sent.then_some(Unseen::Sent))).or(replaces.then_some(Unseen::Replaced))
     }
 
     /// The longest processor time of its threads, if it hardly wrote, beside what its reads may take: a reader of small writes has as many.
