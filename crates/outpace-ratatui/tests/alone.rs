@@ -92,15 +92,18 @@ mod linux {
     fn stall() {
         let backend = OutpaceBackend::stdout().expect("a terminal");
         let mut terminal = Terminal::new(backend).expect("a terminal");
-        let mut draw = |text: &str| {
+        let draw = |terminal: &mut Terminal<OutpaceBackend>, text: &str| {
             let drawn = terminal.draw(|frame| frame.render_widget(text, frame.area()));
             drawn.expect("it is drawn");
         };
-        draw("a picture");
+        draw(&mut terminal, "a picture");
+        // On a busy machine the presenter's thread has still to write it, and would hold the lock of standard output for that.
+        let shown = terminal.backend_mut().flush_and_wait(None);
+        assert!(shown.expect("no error"), "the first picture");
         super::fill::fill_stdout().expect("it stalls");
         print!("printed");
         for number in 0..100 {
-            draw(&format!("picture {number}"));
+            draw(&mut terminal, &format!("picture {number}"));
         }
         eprint!("drawn");
         loop {
