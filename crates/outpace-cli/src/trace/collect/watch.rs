@@ -120,7 +120,7 @@ impl Watcher {
             run.overhead_ns += process.peeking_ns;
             run.stops_ns += process.stops_ns;
             run.busiest_other_ns = run.busiest_other_ns.max(process.works_alone_ns());
-            run.unseen = run.unseen.or(process.unseen(run.wall_ns / 10));
+            run.unseen = run.unseen.max(process.unseen(run.wall_ns / 10));
             if process.process == run.root {
                 run.last = process.stat.with_children();
             }

@@ -741,6 +741,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_certain_is_told_before_what_took_time() {
+        let mut process = Watched::for_test(1000, 12_000);
+        assert_eq!(process.unseen(50), None);
+        process.replacing_ns = 50;
+        assert_eq!(process.unseen(50), Some(Unseen::Replaced));
+        assert_eq!(process.unseen(51), None);
+        process.unseen = Some(Unseen::Request);
+        assert_eq!(process.unseen(50), Some(Unseen::Request));
+        // Of several processes, too.
+        assert!(Unseen::Held > Unseen::Request && Unseen::Request > Unseen::Replaced);
+        // One that made no writes has no files that were replaced for them.
+        let mut silent = Watched::for_test(0, 0);
+        silent.replacing_ns = 50;
+        assert_eq!(silent.unseen(50), None);
+    }
+
+    #[test]
     fn a_file_of_many_that_have_one_descriptor_in_turn_is_not_the_one_of_all() {
         let ours = std::process::id() as i32;
         let mut watched = Watched {

@@ -231,13 +231,15 @@ pub(crate) struct Recording {
     pub(crate) samples: Vec<Sample>,
 }
 
-/// Ways to write that a mode does not see.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a mode does not see, or not as time in writes. Of several, the last here is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unseen {
-    /// Through an io_uring or by io_submit(2): a request in memory, for which no mode has a count.
-    Request,
+    /// Files that were replaced for it, which took a tenth of the time or longer.
+    Replaced,
     /// By send(2), splice(2) and their like, which the kernel does not count as writes.
     Sent,
+    /// Through an io_uring or by io_submit(2): a request in memory, for which no mode has a count.
+    Request,
     /// In a process that this user may not trace.
     Refused,
     /// By calls of another kind of processor, in the exact modes.
@@ -246,8 +248,6 @@ pub(crate) enum Unseen {
     Polled,
     /// While another process held it.
     Held,
-    /// Files were replaced for it, which took a tenth of the time or longer.
-    Replaced,
 }
 
 impl Unseen {
