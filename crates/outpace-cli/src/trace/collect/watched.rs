@@ -114,10 +114,9 @@ pub(crate) struct Watched {
     pub(super) reaped: Option<Processor>,
     /// Its reads and writes, and the processor time that they had taken, when it was first seen to have written.
     pub(crate) start: Reading,
-    /// The count of exact looks, and of its writes at the last one from the first that showed enough on, at the last one of any kind, and at
-    /// the last try.
+    /// The count of exact looks, and whether one has shown enough; and the count of its writes at the last one, and at the last try.
     peeks: u32,
-    peeked_at: u64,
+    is_peeked: bool,
     looked_at: u64,
     tried_at: u64,
     /// Other calls between writes, as of a look, and between how many of these; and the file that was opened for each.
@@ -445,8 +444,9 @@ impl Watched {
             return None;
         }
         let more = self.tried_at + self.tried_at / PEEK_AGAIN + 1;
-        let is_rare = self.is_listened_to || (self.peeked_at > 0 && self.has_one_place());
-        let again = [more, self.peeked_at * LOOK_AGAIN][usize::from(is_rare)];
+        let is_rare = self.is_listened_to || (self.is_peeked && self.has_one_place());
+        let much_later = self.looked_at * LOOK_AGAIN * u64::from(self.is_peeked);
+        let again = [more, much_later][usize::from(is_rare)];
         let is_small = own.bytes_written <= own.write_calls * peek::LARGEST;
         let is_due = own.write_calls >= again
             && (is_small
@@ -458,7 +458,7 @@ impl Watched {
         }
         self.tried_at = own.write_calls;
         // With few writes, the thread had no processor, or has just stopped writing: it is worth another try.
-        let is_short = self.peeked_at > 0 || self.peeks >= peek::MOST_LONG;
+        let is_short = self.is_peeked || self.peeks >= peek::MOST_LONG;
         match self.look_at(thread, is_short) {
             Ok(()) => None,
             Err(error) => (error.kind() != io::ErrorKind::WouldBlock).then_some(thread),
@@ -681,9 +681,7 @@ impl Watched {
                 _ => seen.tally.sample(size, write.ends_line),
             }
         }
-        if ends >= FEWEST_PEEKED || self.peeked_at > 0 {
-            self.peeked_at = calls;
-        }
+        self.is_peeked |= ends >= FEWEST_PEEKED;
     }
 
     /// The counters, as they are now.
