@@ -265,7 +265,7 @@ impl Verdict {
         } else if self.share < WORTH_IT && !(hides_calls && is_lost) {
             String::new()
         } else if worst.overlapped_ns * 2 > worst.writing_ns() {
-            ", but mostly while others of its threads or processes ran".to_owned()
+            ", but mostly while other threads or processes of it ran".to_owned()
         } else if worst.is_answered {
             ", but it waits for input between its writes".to_owned()
         } else if is_lost {

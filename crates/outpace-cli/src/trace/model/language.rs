@@ -79,7 +79,7 @@ impl Language {
         };
         let interpreter = Self::of_interpreter(name.unwrap_or_default(), &arguments);
         let is_script = || interpreter.is_some() || runs_a_script(process, &arguments);
-        let loads = (file.as_ref()).is_some_and(|file| has_mark(file, ".dynstr dlopen"));
+        let loads = |file| has_mark(&file, ".dynstr dlopen");
         let language = match interpreter.filter(is_it) {
             Some(Self::PYTHON) => python(&arguments, &procfs::environment(process)),
             Some(Self("Java")) if runs_no_java(process, &arguments) => Self::UNRECOGNISED,
@@ -89,7 +89,7 @@ impl Language {
                 Some(c) if matches!(c.name(), "C" | "C++") && is_script() => Self::UNRECOGNISED,
                 Some(c) if c.name() == "C" && is_installed(executable) => Self::INSTALLED_C,
                 // What it loads may be an interpreter.
-                Some(c) if c.name() == "C" && loads => Self::UNRECOGNISED,
+                Some(c) if c.name() == "C" && file.is_some_and(loads) => Self::UNRECOGNISED,
                 language => language.unwrap_or(Self::UNRECOGNISED),
             },
         };
