@@ -236,14 +236,18 @@ pub(crate) fn running_threads(process: i32) -> Vec<i32> {
     threads
 }
 
-fn numbers(text: &str) -> Vec<i32> {
+fn numbers_of(file: &fs::File) -> Vec<i32> {
+    let text = read_again(file).unwrap_or_default();
     text.split_ascii_whitespace().flat_map(str::parse).collect()
 }
 
 /// The children of one thread.
 pub(crate) fn children(process: i32, thread: i32) -> Vec<i32> {
-    let text = text_of(&format!("/proc/{process}/task/{thread}/children"));
-    numbers(&text.unwrap_or_default())
+    children_file(process, thread).map_or_else(|_| Vec::new(), |file| numbers_of(&file))
+}
+
+fn children_file(process: i32, thread: i32) -> io::Result<fs::File> {
+    fs::File::open(format!("/proc/{process}/task/{thread}/children"))
 }
 
 /// Processes and their descendants, each with its threads, but for this process and its own.
@@ -345,17 +349,16 @@ pub(crate) fn is_read_by_itself(process: i32, descriptor: i32, descriptors: &[i3
 /// Our own children, without those that we had when this was first asked: what has become us (exec in a shell) may have started some.
 pub(crate) fn own_children() -> Vec<i32> {
     static OURS: OnceLock<Option<(fs::File, Vec<i32>)>> = OnceLock::new();
-    let read = |file: &fs::File| numbers(&read_again(file).unwrap_or_default());
     let open = || {
-        let ours = std::process::id();
-        let file = fs::File::open(format!("/proc/{ours}/task/{ours}/children")).ok()?;
-        let before = read(&file);
+        let ours = std::process::id() as i32;
+        let file = children_file(ours, ours).ok()?;
+        let before = numbers_of(&file);
         Some((file, before))
     };
     let Some((file, before)) = OURS.get_or_init(open) else {
         return Vec::new();
     };
-    let mut own = read(file);
+    let mut own = numbers_of(file);
     own.retain(|child| !before.contains(child));
     own
 }
