@@ -76,7 +76,11 @@ pub(super) fn run(run: &Run, tee: Option<Arc<Tee>>, display: CounterDisplay) -> 
     let shim = run.shim(&theirs)?;
     // Made raw before the program can change its own terminal.
     let mut settings = None;
-    let tell = |before: &Settings, now: &Settings| settings = Some((before.clone(), now.clone()));
+    let tell = |before: &Settings, now: &Settings| {
+        // A shell may have changed them since they were copied.
+        before.lend(&ours);
+        settings = Some((before.clone(), now.clone()));
+    };
     let typed = terminal
         .as_mut()
         .and_then(|terminal| terminal.make_raw(tell).ok());
@@ -374,15 +378,13 @@ impl Session<'_> {
             }
             self.signals();
             if self.waits_for_terminal() {
-                if let (Some(terminal), Some(program)) = (&mut self.terminal, self.program)
-                    && terminal.look_for_reader(&self.pty, program)
-                {
-                    // The program has set its own.
-                    self.take_terminal(false);
-                } else {
-                    // A shell may have moved us to the foreground; a job that runs gets no signal then.
-                    self.take_terminal(true);
-                }
+                let both = self.terminal.as_mut().zip(self.program);
+                let has_set = both.is_some_and(|(terminal, program)| {
+                    terminal.look_for_reader(&self.pty, program)
+                });
+                // A shell may have moved us to the foreground, and a job that runs gets no signal then; or the program has begun to read
+                // keys, with settings of its own.
+                self.take_terminal(!has_set);
             }
             if !self.is_continuing {
                 self.keys();
