@@ -1460,7 +1460,7 @@ fn threads_that_sleep_do_not_wait_for_a_processor() {
     // Each thread sleeps for 200 ms, and waits for a processor in the rest of the time at most.
     let [wall_ns, delayed_ns] = ["wall_ns", "delayed_ns"].map(|name| found[name].as_u64().unwrap());
     assert!(wall_ns - delayed_ns >= 200_000_000, "{found:#}");
-    // Two runs differ by less than a tenth, which is in what may be saved.
+    // By so much one run may differ from another, which is in what may be saved.
     let [user_ns, system_ns, now_ns] = [
         &found["user_ns"],
         &found["system_ns"],
@@ -1468,7 +1468,7 @@ fn threads_that_sleep_do_not_wait_for_a_processor() {
     ]
     .map(|ns| ns.as_u64().unwrap());
     let saved = &found["verdict"]["blocks_save_interval_ns"][1];
-    let most_ns = user_ns + system_ns + now_ns / 10;
+    let most_ns = user_ns + system_ns + now_ns * 9 / 100;
     assert!(saved.as_u64().unwrap() <= most_ns, "{found:#}");
 }
 
