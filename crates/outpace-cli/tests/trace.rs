@@ -1464,7 +1464,7 @@ fn threads_that_sleep_do_not_wait_for_a_processor() {
         wall_ns.unwrap() - delayed_ns.unwrap() >= 200_000_000
     };
     let found = runs.find(has_slept).expect("a run that sleeps");
-    // By so much one run may differ from another, which is in what may be saved.
+    // Two runs differ by less than a tenth, which is in what may be saved.
     let [user_ns, system_ns, now_ns] = [
         &found["user_ns"],
         &found["system_ns"],
@@ -1472,7 +1472,7 @@ fn threads_that_sleep_do_not_wait_for_a_processor() {
     ]
     .map(|ns| ns.as_u64().unwrap());
     let saved = &found["verdict"]["blocks_save_interval_ns"][1];
-    let most_ns = user_ns + system_ns + now_ns * 9 / 100;
+    let most_ns = user_ns + system_ns + now_ns / 10;
     assert!(saved.as_u64().unwrap() <= most_ns, "{found:#}");
 }
 
