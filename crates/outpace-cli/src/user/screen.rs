@@ -12,6 +12,11 @@ pub(crate) struct Screen {
     pub(crate) colour: bool,
 }
 
+/// How a line looks in colour.
+pub(crate) type Style = fn(Screen, &str) -> String;
+
+pub(crate) const PLAIN: Style = |_, line| line.to_owned();
+
 impl Screen {
     /// The screen that stdout writes to; 80 columns without colour when that is not a terminal.
     pub(crate) fn of_stdout() -> Self {
@@ -92,10 +97,33 @@ impl Screen {
 
     /// A paragraph broken at spaces to the width of the screen, each line indented.
     pub(crate) fn paragraph(self, text: &str, indent: usize) -> String {
-        let margin = " ".repeat(indent);
-        broken(text, self.columns.min(100).saturating_sub(indent + 1))
-            .map(|line| format!("{margin}{line}\n"))
-            .collect()
+        let width = self.columns.min(100).saturating_sub(indent + 1);
+        self.lines(broken(text, width), [indent; 2], PLAIN)
+    }
+
+    /// The same in a style, over the whole width, and with other margins of the first line and of the others. A text that fits on a line keeps
+    /// its spaces.
+    pub(crate) fn hanging(self, text: &str, margins: [usize; 2], style: Style) -> String {
+        // Where it is narrow, the text needs them.
+        let [first, others] = margins.map(|margin| margin.min(self.columns / 6));
+        if columns_of(text) <= self.columns - first {
+            return self.lines([text.to_owned()], [first, others], style);
+        }
+        let lines = broken(text, self.columns - others);
+        self.lines(lines, [first, others], style)
+    }
+
+    fn lines(
+        self,
+        lines: impl IntoIterator<Item = String>,
+        [first, others]: [usize; 2],
+        style: Style,
+    ) -> String {
+        let margins = std::iter::once(first).chain(std::iter::repeat(others));
+        let lines = lines.into_iter().zip(margins);
+        let line =
+            |(line, margin): (String, usize)| " ".repeat(margin) + &style(self, &line) + "\n";
+        lines.map(line).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::trace::judge::verdict::{Limit, Verdict};
 use crate::trace::model::{Findings, Kind, Log2Histogram, Mode, Recording, Stream};
 use crate::user::inert::inert;
 use crate::user::quantity::{counted, duration, grouped};
-use crate::user::screen::{Screen, broken, columns_of};
+use crate::user::screen::{PLAIN, Screen, Style, columns_of};
 use std::collections::BTreeSet;
 
 /// The longest bar of a histogram, in characters.
@@ -29,9 +29,7 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Screen) -> St
     if !verdict.remedies.is_empty() {
         page.line(PLAIN, 0, "What to do:");
     }
-    for remedy in &verdict.remedies {
-        page.line(Screen::strong, 2, remedy);
-    }
+    (verdict.remedies.iter()).for_each(|remedy| page.line(Screen::strong, 2, remedy));
     page.text.push('\n');
     let streams = findings.streams.iter();
     let (shown, rest): (Vec<&Stream>, Vec<&Stream>) =
@@ -71,9 +69,7 @@ pub(crate) fn text(findings: &Findings, verdict: &Verdict, screen: Screen) -> St
     if let Some(ending) = run.ending.filter(|ending| *ending != Ending::Exited(0)) {
         page.faint(0, &format!("the program ended with {}", ending.describe()));
     }
-    for note in &run.notes {
-        page.faint(0, &format!("note: {note}"));
-    }
+    (run.notes.iter()).for_each(|note| page.faint(0, &format!("note: {note}")));
     page.text
 }
 
@@ -125,11 +121,6 @@ fn time(ns: u64, none: &str) -> String {
 /// Extra indentation of a continued line.
 const CONTINUED: usize = 2;
 
-/// How a line looks in colour.
-type Style = fn(Screen, &str) -> String;
-
-const PLAIN: Style = |_, line| line.to_owned();
-
 /// Lines for a screen: no longer than it is wide, and without control characters other than their own colours.
 struct Page {
     text: String,
@@ -138,21 +129,8 @@ struct Page {
 
 impl Page {
     fn line(&mut self, style: Style, indent: usize, content: &str) {
-        let content = inert(content);
-        let columns = self.screen.columns;
-        // Where it is narrow, the text needs them.
-        let [indent, hanging] = [indent, indent + CONTINUED].map(|indent| indent.min(columns / 6));
-        let lines: Vec<String> = if columns_of(&content) <= columns - indent {
-            // With its own spaces.
-            vec![content.into_owned()]
-        } else {
-            broken(&content, columns - hanging).collect()
-        };
-        for (i, line) in lines.into_iter().enumerate() {
-            let line = style(self.screen, &line);
-            let margin = " ".repeat(if i > 0 { hanging } else { indent });
-            self.text += &format!("{margin}{line}\n");
-        }
+        let margins = [indent, indent + CONTINUED];
+        self.text += &self.screen.hanging(&inert(content), margins, style);
     }
 
     fn faint(&mut self, indent: usize, content: &str) {
