@@ -207,7 +207,10 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         + Interval::between(0.0, cost.of_calls(stream) * stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns]);
     let more = [1.0, WOKEN][usize::from(stream.target.kind == Kind::Terminal)];
-    saved.times([f64::from(!stream.is_outlived), 1.0, more])
+    let saved = saved.times([f64::from(!stream.is_outlived), 1.0, more]);
+    stream
+        .spare_ns
+        .map_or(saved, |spare_ns| saved.at_most(spare_ns))
 }
 
 #[cfg(test)]
@@ -238,6 +241,7 @@ mod tests {
                 ..Target::default()
             },
             readers: Vec::new(),
+            spare_ns: None,
             calls: CALLS as u64,
             bytes: 10 * CALLS as u64,
             tally: CallTally::default(),
@@ -256,6 +260,16 @@ mod tests {
             is_answered: false,
             is_mixed: false,
         }
+    }
+
+    #[test]
+    fn what_the_readers_compute_is_not_saved() {
+        let mut stream = lines(Language::C, 500.0, 100.0);
+        let all = saved_by_blocks(&stream);
+        stream.spare_ns = Some(Interval::of([-1.0, all.low / 2.0, all.high + 1.0]));
+        let saved = saved_by_blocks(&stream);
+        assert_eq!((saved.low, saved.likely), (-1.0, all.low / 2.0));
+        assert_eq!(saved.high, all.high);
     }
 
     #[test]

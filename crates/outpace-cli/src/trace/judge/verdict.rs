@@ -73,8 +73,7 @@ const BY_RUN: &str = ", or, if it flushes by itself, ";
 impl Verdict {
     pub(crate) fn on(findings: &Findings) -> Self {
         let (run, streams) = (&findings.run, &findings.streams);
-        let now_ns = (run.wall_ns).saturating_sub(run.overhead_ns + run.delayed_ns);
-        let now_ns = now_ns.max(run.busiest_ns.min(run.wall_ns)).max(1);
+        let now_ns = run.now_ns();
         let sum = |part: fn(&Stream) -> u64| streams.iter().map(part).sum::<u64>();
         // The whole of what was used and waited for, where it is known.
         let used_ns = run.user_ns + run.system_ns + sum(Stream::asleep_ns);
@@ -497,6 +496,7 @@ mod tests {
             target: ours(Kind::Pipe),
             slept_in: ours(Kind::Pipe),
             readers: Vec::new(),
+            spare_ns: None,
             calls,
             bytes: 12 * calls,
             tally: CallTally::default(),

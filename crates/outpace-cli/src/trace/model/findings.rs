@@ -61,6 +61,8 @@ pub(crate) struct Stream {
     /// Where those of the writes went in which it was asleep. Unknown for a file that several threads write: they wait for each other.
     pub(crate) slept_in: Target,
     pub(crate) readers: Readers,
+    /// The time that the program took beyond what its readers computed meanwhile: no more can be saved.
+    pub(crate) spare_ns: Option<Interval>,
     pub(crate) calls: u64,
     pub(crate) bytes: u64,
     /// Every call in the exact modes, those that were seen otherwise.
@@ -229,6 +231,14 @@ pub(crate) struct Recording {
     pub(crate) notes: Vec<String>,
     pub(crate) timeline: Timeline,
     pub(crate) samples: Vec<Sample>,
+}
+
+impl Recording {
+    /// Its time without tracing and without waits for a processor.
+    pub(crate) fn now_ns(&self) -> u64 {
+        let now_ns = (self.wall_ns).saturating_sub(self.overhead_ns + self.delayed_ns);
+        now_ns.max(self.busiest_ns.min(self.wall_ns)).max(1)
+    }
 }
 
 /// What a mode does not see, or not as time in writes. Of several, the last here is told: it leaves the fewest verdicts.

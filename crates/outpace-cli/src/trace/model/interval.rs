@@ -30,6 +30,16 @@ impl Interval {
         Self::of([self.low, self.likely, self.high].map(bound))
     }
 
+    /// Clamps each to an upper bound that is itself known within bounds.
+    pub(crate) fn at_most(self, most: Self) -> Self {
+        let [low, likely, high] = [most.low, most.likely, most.high];
+        Self::of([
+            self.low.min(low),
+            self.likely.min(likely),
+            self.high.min(high),
+        ])
+    }
+
     /// A part of it that is itself known within bounds.
     pub(crate) fn times(self, [low, likely, high]: [f64; 3]) -> Self {
         Self::of([self.low * low, self.likely * likely, self.high * high])
@@ -56,11 +66,8 @@ impl Add for Interval {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self::of([
-            self.low + other.low,
-            self.likely + other.likely,
-            self.high + other.high,
-        ])
+        let (a, b) = (self, other);
+        Self::of([a.low + b.low, a.likely + b.likely, a.high + b.high])
     }
 }
 
