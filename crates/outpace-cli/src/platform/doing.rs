@@ -19,6 +19,14 @@ pub(crate) const POLLS: [i64; 7] = [
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
 ];
+/// The calls that open a file. C libraries other than glibc make the older ones, where the processor has them.
+pub(crate) const OPENS: &[i64] = &[
+    libc::SYS_openat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_open,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_creat,
+];
 /// More descriptors are not followed.
 const MOST: u64 = 1024;
 
@@ -77,9 +85,9 @@ impl Doing {
         calls.any(|(number, [from, ..])| READS.contains(&number) && is_it(from as i32))
     }
 
-    /// Whether it waits until a file is open for writing, is emptied or has taken the place of another: the kernel may write first what the
-    /// file had.
-    pub(crate) fn replaces_a_file(self) -> bool {
+    /// Whether it waits until a file is open for writing, is emptied or has taken the place of another (the kernel may write first what the
+    /// file had), or until more is stored than what was written to one descriptor.
+    pub(crate) fn awaits_a_file(self) -> bool {
         const WRITES: u64 = (libc::O_WRONLY | libc::O_RDWR | libc::O_TRUNC) as u64;
         self.call().is_some_and(|(number, arguments)| match number {
             libc::SYS_openat => arguments[2] & WRITES != 0,
@@ -87,9 +95,9 @@ impl Doing {
             libc::SYS_open => arguments[1] & WRITES != 0,
             #[cfg(target_arch = "x86_64")]
             libc::SYS_creat | libc::SYS_rename | libc::SYS_renameat => true,
-            other => {
-                [libc::SYS_renameat2, libc::SYS_truncate, libc::SYS_ftruncate].contains(&other)
-            }
+            libc::SYS_renameat2 | libc::SYS_truncate | libc::SYS_ftruncate => true,
+            libc::SYS_msync | libc::SYS_sync | libc::SYS_syncfs => true,
+            _ => false,
         })
     }
 
@@ -199,24 +207,22 @@ mod tests {
     use std::sync::atomic::{AtomicI32, Ordering};
 
     #[test]
-    fn a_file_is_replaced_by_opening_it_for_writing_and_by_renaming() {
-        let replaces = |number, flags: libc::c_int| {
+    fn a_file_is_awaited_in_opening_it_for_writing_in_renaming_and_in_storing() {
+        let awaits = |number, flags: libc::c_int| {
             let call = Doing::InCall {
                 number,
                 arguments: [0, 0, flags as u64, 0, 0, 0],
                 returns_to: 0,
             };
-            call.replaces_a_file()
+            call.awaits_a_file()
         };
-        assert!(replaces(libc::SYS_openat, libc::O_WRONLY | libc::O_CREAT));
-        assert!(replaces(libc::SYS_openat, libc::O_RDWR | libc::O_TRUNC));
-        assert!(!replaces(
-            libc::SYS_openat,
-            libc::O_RDONLY | libc::O_CLOEXEC
-        ));
-        assert!(replaces(libc::SYS_renameat2, 0));
-        assert!(!replaces(libc::SYS_read, libc::O_WRONLY));
-        assert!(!Doing::Running.replaces_a_file());
+        assert!(awaits(libc::SYS_openat, libc::O_WRONLY | libc::O_CREAT));
+        assert!(awaits(libc::SYS_openat, libc::O_RDWR | libc::O_TRUNC));
+        assert!(!awaits(libc::SYS_openat, libc::O_RDONLY | libc::O_CLOEXEC));
+        assert!(awaits(libc::SYS_renameat2, 0));
+        assert!(awaits(libc::SYS_msync, 0));
+        assert!(!awaits(libc::SYS_read, libc::O_WRONLY));
+        assert!(!Doing::Running.awaits_a_file());
     }
 
     #[test]

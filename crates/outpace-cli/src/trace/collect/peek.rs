@@ -104,9 +104,9 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
                     if let Some(kind) = before.and_then(|_| calls::other(number)) {
                         between[kind] += 1;
                     }
-                    opens = calls::OPENS.contains(&number);
+                    opens = doing::OPENS.contains(&number);
                 }
-                sys::AtCall::Exit { result } => {
+                sys::AtCall::Exit(result) => {
                     let place = |descriptor| Target::identity_of(process, descriptor);
                     if opens {
                         opened = place(result as i32);

@@ -132,9 +132,9 @@ pub(crate) struct Watched {
     /// Time that exact looks took from it, without waits for a processor, and their processor time.
     pub(super) peeking_ns: u64,
     pub(super) stops_ns: u64,
-    /// Samples that found its thread asleep in a write, and elsewhere; for how long in calls that replace a file; and for how long awake.
+    /// Samples that found its thread asleep in a write, and elsewhere; for how long in other calls that wait for a file; and for how long awake.
     pub(crate) asleep: [u64; 2],
-    replacing_ns: u64,
+    awaiting_files_ns: u64,
     running_ns: u64,
     /// When it was last seen, and how long it was stopped until then.
     pub(crate) last_ns: u64,
@@ -337,8 +337,8 @@ impl Watched {
         let mut targets = self.targets.values();
         let sends = !self.sockets.is_empty() || targets.any(|target| target.kind == Kind::Socket);
         let is_sent = sends && hardly_writes && self.threads.all().processor.system_ns >= long_ns;
-        let replaces = self.replacing_ns >= long_ns && self.own().write_calls > 0;
-        (self.unseen.max(is_sent.then_some(Unseen::Sent))).max(replaces.then_some(Unseen::Replaced))
+        let awaits = self.awaiting_files_ns >= long_ns;
+        (self.unseen.max(is_sent.then_some(Unseen::Sent))).max(awaits.then_some(Unseen::Files))
     }
 
     /// The longest processor time of its threads, if it hardly wrote, beside what its reads may take: a reader of small writes has as many.
@@ -518,7 +518,7 @@ impl Watched {
             let Some((call, is_new)) = self.asleep_in(thread, doing) else {
                 self.asleep[1] += u64::from(matches!(doing, Doing::InCall { .. } | Doing::Asleep));
                 self.running_ns += (now_ns - from_ns) * u64::from(doing == Doing::Running);
-                self.replacing_ns += (now_ns - from_ns) * u64::from(doing.replaces_a_file());
+                self.awaiting_files_ns += (now_ns - from_ns) * u64::from(doing.awaits_a_file());
                 continue;
             };
             let (descriptor, is_sync) = (call.descriptor, call.kind.is_sync());
@@ -743,8 +743,8 @@ mod tests {
     fn what_leaves_fewer_verdicts_is_told_first() {
         let mut process = Watched::for_test(1000, 12_000);
         assert_eq!(process.unseen(50), None);
-        process.replacing_ns = 50;
-        assert_eq!(process.unseen(50), Some(Unseen::Replaced));
+        process.awaiting_files_ns = 50;
+        assert_eq!(process.unseen(50), Some(Unseen::Files));
         assert_eq!(process.unseen(51), None);
         process.unseen = Some(Unseen::Request);
         assert_eq!(process.unseen(50), Some(Unseen::Request));

@@ -630,7 +630,7 @@ mod tests {
     }
 
     #[test]
-    fn what_replaces_files_for_a_tenth_of_the_time_is_not_said_to_have_no_problem() {
+    fn what_waits_for_files_for_a_tenth_of_the_time_is_not_said_to_have_no_problem() {
         let unseen = |unseen| {
             let run = Recording {
                 unseen,
@@ -639,10 +639,10 @@ mod tests {
             verdict_on(run, vec![stream(2000, MS, 0)])
         };
         assert_eq!(unseen(None).limit, Limit::Nothing);
-        let verdict = unseen(Some(Unseen::Replaced));
+        let verdict = unseen(Some(Unseen::Files));
         assert_eq!(verdict.limit, Limit::Unknown);
         let first = &verdict.sentences[0];
-        let expected = "No verdict: writing took 1 % of 100 ms in write calls, but it also waits for files to be opened";
+        let expected = "No verdict: writing took 1 % of 100 ms in write calls, but it waits for files that are opened";
         assert!(first.starts_with(expected), "{verdict:?}");
     }
 

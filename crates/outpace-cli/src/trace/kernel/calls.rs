@@ -89,15 +89,6 @@ pub(crate) fn other(number: i64) -> Option<usize> {
     }
 }
 
-/// The calls that open a file. C libraries other than glibc make the older ones, where the processor has them.
-pub(crate) static OPENS: &[i64] = &[
-    libc::SYS_openat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_open,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_creat,
-];
-
 /// A write call, as one of the exact mechanisms saw it.
 #[derive(Clone, Debug)]
 pub(crate) struct Call {

@@ -267,12 +267,10 @@ impl Unseen {
             Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
             Self::Sent => "what it sent or spliced could not be seen; --exact counts it",
             Self::Refused => "some of its processes do not let this user trace them",
-            Self::Held => {
-                "another process traces it (ptrace): the time in which that holds it is in these times"
-            }
+            Self::Held => "another process traces it (ptrace): its stops are in these times",
             Self::Polled => "its waits for room after EAGAIN are seen without --exact only",
             Self::Foreign => "the calls of a 32-bit program are seen without --exact only",
-            Self::Replaced => "it also waits for files to be opened or renamed: keep one open",
+            Self::Files => "it waits for files that are opened, renamed or stored: do that rarely",
         }
     }
 }
