@@ -85,8 +85,9 @@ pub(crate) struct Watched {
     unseen: Option<Unseen>,
     /// Its sockets beside its streams, by which it may answer others. A runtime has one for its debugger.
     pub(crate) sockets: BTreeSet<i32>,
-    /// Whether it has both ends of a pipe, by which its threads may wake each other.
-    pub(crate) writes_to_itself: bool,
+    /// Whether it has both ends of a pipe, or an eventfd, by which its threads may wake each other.
+    pub(crate) has_own_pipe: bool,
+    has_eventfd: bool,
     is_foreign: bool,
     pub(crate) seen: BTreeMap<i32, SampledWrites>,
     /// Which of stdout and stderr has all bytes, as far as the position in a file shows; and whether both have some.
@@ -237,6 +238,7 @@ impl Watched {
             }
         }
         let (ring, descriptors) = ("anon_inode:[io_uring]", procfs::descriptors(process));
+        self.has_eventfd |= procfs::has_one_of("anon_inode:[eventfd]", process, &descriptors);
         let requests = procfs::has_one_of(ring, process, &descriptors)
             || self.targets.values().any(|target| target.path == ring)
             || (self.own().write_calls == 0 && procfs::has_aio(process));
@@ -262,7 +264,7 @@ impl Watched {
             let is_socket = |other: &i32| procfs::has_one_of("socket:", process, &[*other]);
             self.sockets.extend(Some(descriptor).filter(is_socket));
             let is_own = procfs::is_read_by_itself(process, descriptor, &descriptors);
-            self.writes_to_itself |= is_own;
+            self.has_own_pipe |= is_own;
             let identity = Target::identity_of(process, descriptor);
             self.writes_elsewhere |= !is_own && self.stream_at(identity).is_none();
         }
@@ -382,6 +384,14 @@ impl Watched {
         (self.filled).filter(|_| calls <= self.filled_at + unseen(calls))
     }
 
+    /// Whether many of its writes may have woken its own threads. A write to an eventfd has 8 bytes; runtimes that hardly use theirs have one,
+    /// too.
+    pub(crate) fn writes_to_itself(&self) -> bool {
+        let own = self.own();
+        let are_short = own.bytes_written <= 2 * 8 * own.write_calls;
+        self.has_own_pipe || (self.has_eventfd && are_short)
+    }
+
     /// Whether all that it may have written went to one place: stdout and stderr are the same, or the position in a file and all writes
     /// that were seen name one of them.
     pub(crate) fn has_one_place(&self) -> bool {
@@ -389,7 +399,7 @@ impl Watched {
         let first = places.next();
         let mut peeked = self.seen.iter().filter(|(_, seen)| seen.peeked > 0);
         let is_filled = |of| peeked.all(|(&descriptor, _)| descriptor == of);
-        let writes_beside = self.writes_elsewhere || self.writes_to_itself || self.is_redirected;
+        let writes_beside = self.writes_elsewhere || self.writes_to_itself() || self.is_redirected;
         !writes_beside
             && (self.filled().is_some_and(is_filled) || places.all(|place| Some(place) == first))
     }

@@ -312,7 +312,7 @@ fn attribute(process: &Watched) -> (Descriptors, Option<i32>) {
         };
     }
     let most = most.map(|(&descriptor, _)| descriptor);
-    if process.writes_elsewhere || process.writes_to_itself || process.is_redirected {
+    if process.writes_elsewhere || process.writes_to_itself() || process.is_redirected {
         return (Descriptors::Any, most.or(Some(1)));
     }
     let open = || (1..=2).find(|&stream| target(stream).is_some());
@@ -729,7 +729,7 @@ mod tests {
     #[test]
     fn writes_that_were_not_seen_may_have_gone_to_a_pipe_of_its_own() {
         let mut process = process(&[(1, 5), (2, 6)]);
-        process.writes_to_itself = true;
+        process.has_own_pipe = true;
         assert_eq!(attribute(&process).0, Descriptors::Any);
         process.seen.insert(1, seen(0, 48));
         assert_eq!(attribute(&process).0, Descriptors::One(1));
