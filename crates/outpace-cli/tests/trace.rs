@@ -1851,6 +1851,30 @@ fn c_that_may_write_by_itself_is_told_both_ways() {
     );
 }
 
+/// What a C library prints for a program in another language is not buffered as that language's own output.
+#[test]
+fn lines_of_another_library_are_in_no_known_language() {
+    if !installed("python3") {
+        return println!("skipped: python3 is not installed");
+    }
+    let own = "for n in range(200000): print('line', n, flush=True)";
+    let librarys = "import ctypes\nlibrary = ctypes.CDLL(None)\n\
+        for n in range(200000):\n library.printf(b'line %d\\n', n)\n library.fflush(None)";
+    for (script, language) in [(own, "Python"), (librarys, "unrecognised")] {
+        let file = scratch("library.txt");
+        let to_file = format!("exec python3 -c \"$1\" >{}", file.display());
+        let words = ["sh", "-c", &to_file, "sh", script];
+        let found = findings(&words, "library.json");
+        // It may be started by a shell.
+        let mut streams = found["streams"].as_array().unwrap().iter();
+        let is_it = |stream: &&Value| stream["program"].as_str().unwrap().starts_with("python");
+        let stream = streams.find(is_it).expect("Python has written");
+        assert_eq!(stream["language"], language, "{found:#}");
+        let remedies = found["verdict"]["remedies"].to_string();
+        assert!(!remedies.contains("Python") || script == own, "{found:#}");
+    }
+}
+
 /// An interpreter that is loaded by dlopen(3) prints in its own way.
 #[test]
 fn c_that_loads_others_is_not_told_to_set_a_buffer() {

@@ -1,5 +1,8 @@
 //! The memory mappings of a process.
 
+use std::fs;
+use std::path::PathBuf;
+
 /// A mapping of a process: a line of `maps` (proc(5)).
 pub(crate) struct Mapping<'a> {
     pub(crate) start: u64,
@@ -34,6 +37,21 @@ impl<'a> Mapping<'a> {
     pub(crate) fn base(&self) -> u64 {
         self.start.wrapping_sub(self.offset)
     }
+}
+
+/// The files of a process that have code at any of these addresses.
+pub(crate) fn with_code_at(process: i32, addresses: &[u64]) -> Vec<PathBuf> {
+    if addresses.is_empty() {
+        return Vec::new();
+    }
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
+    let is_there = |map: &Mapping<'_>| {
+        let mut addresses = addresses.iter();
+        map.is_code && map.file.1 != 0 && addresses.any(|at| (map.start..map.end).contains(at))
+    };
+    let files = maps.lines().filter_map(Mapping::of).filter(is_there);
+    let path = |map: Mapping<'_>| map.name.trim_end_matches(" (deleted)").into();
+    files.map(path).collect()
 }
 
 #[cfg(test)]

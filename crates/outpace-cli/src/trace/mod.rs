@@ -177,8 +177,7 @@ fn findings_of(subject: Subject, exact: bool, most_spans: usize) -> io::Result<F
     streams.extend(streams::sampled(&processes, &run));
     let (stacks, is_lost) = stacks::at_writes(&run.samples);
     if is_lost {
-        let note = "most call stacks at the writes end in the C library, which keeps no frame pointers here; `perf record \
-             --call-graph dwarf` follows them";
+        let note = "most call stacks at the writes end in the C library, which keeps no frame pointers here; `perf record --call-graph dwarf` follows them";
         run.notes.push(note.to_owned());
     }
     Ok(Findings {

@@ -13,10 +13,11 @@ use std::io;
 
 /// The length of `syscall` on x86-64.
 const INSTRUCTION: u64 = 2;
-/// A record: a word for the kind of the registers; the registers rax, rdx, rsi, rdi, rip, r8, r9, r10 (`asm/perf_regs.h`); one word of
+/// A record: a word for the kind of the registers; the registers rax, rdx, rsi, rdi, rip, r8, r9, r10 (`asm/perf_regs.h`); the top of
 /// the stack between two lengths.
 const REGISTERS: u64 = 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 8 | 1 << 16 | 1 << 17 | 1 << 18;
-const RECORD: usize = 8 * 13;
+const STACK_AT: usize = 10;
+const RECORD: usize = 8 * (STACK_AT + memory::STACK as usize + 2);
 /// Has room for all.
 const RING: usize = (2 * MOST * PASSAGES as usize * RECORD).next_power_of_two();
 /// Each breakpoint shows so many passages, and then costs nothing: one takes 1 µs, in a virtual machine 11.
@@ -50,7 +51,8 @@ fn event(thread: i32, address: u64) -> io::Result<Counter> {
     let mut event = Builder::new(Breakpoint::execute(address));
     event.observe_pid(thread).any_cpu().sample_period(1);
     event.sample(SampleFlag::REGS_USER | SampleFlag::STACK_USER);
-    event.sample_regs_user(REGISTERS).sample_stack_user(8);
+    let event = event.sample_regs_user(REGISTERS);
+    event.sample_stack_user(8 * memory::STACK);
     event.remove_on_exec(true).build()
 }
 
@@ -95,7 +97,7 @@ impl Breakpoints {
         let (mut begun, mut inside, mut new_exit) = (Vec::new(), None, None);
         while let Some(record) = self.ring.next_record() {
             let words = memory::words(&record.to_contiguous());
-            let [_, number, c, b, a, at, e, f, d, _, stack, ..] = words[..] else {
+            let [_, number, c, b, a, at, e, f, d, _, top, ..] = words[..] else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
             self.entries += u16::from(at == self.entry);
@@ -105,14 +107,15 @@ impl Breakpoints {
             // Calls that only wait for a device may be made at the same place.
             let call = call.filter(|call| at == self.entry && !call.kind.is_sync());
             inside = call.is_some().then_some((number, arguments));
-            begun.extend(call);
+            let stack = words[STACK_AT..words.len() - 1].to_vec();
+            begun.extend(call.map(|call| Call { stack, ..call }));
             for exit in self.exits.iter_mut().filter(|exit| exit.0 == at) {
                 exit.2 = exit.2.saturating_sub(1);
             }
-            let is_watched = self.exits.iter().any(|exit| exit.0 == stack);
+            let is_watched = self.exits.iter().any(|exit| exit.0 == top);
             if self.number.is_some() && inside.is_some() && !is_watched {
                 // The return to this caller is not watched yet.
-                (inside, new_exit) = (None, Some(stack));
+                (inside, new_exit) = (None, Some(top));
             }
         }
         if let Some(address) = new_exit.filter(|_| self.exits.len() < MOST - 1) {
@@ -127,7 +130,7 @@ impl Breakpoints {
             && let Some(last) = begun.last_mut()
         {
             match self.ring.next_record() {
-                None => *last = shown,
+                None => (last.asked, last.ends_line) = (shown.asked, shown.ends_line),
                 // Left in the ring for the next call.
                 Some(later) => std::mem::forget(later),
             }

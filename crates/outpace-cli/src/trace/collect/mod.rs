@@ -137,9 +137,7 @@ fn every_call(
 ) -> io::Result<()> {
     let launched = gate.is_some();
     ledger.run.root = root;
-    for &process in procfs::tree(vec![root]).keys() {
-        ledger.look_at(process);
-    }
+    (procfs::tree(vec![root]).keys()).for_each(|&process| ledger.look_at(process));
     let rings = Rings::open(root, launched);
     if launched {
         // After the rings, as perf locks memory, too.
@@ -154,9 +152,8 @@ fn every_call(
                 tracer.map_err(|error| io::Error::new(io::ErrorKind::Unsupported, both(error)));
             tracer?.run(gate)?;
             ledger.run.notes.push(format!(
-                "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON, a readable \
-                 /sys/kernel/tracing and enough locked memory, tracing costs a hundredth of this, and setuid programs keep \
-                 their privileges"
+                "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON, a readable /sys/kernel/tracing \
+                 and enough locked memory, tracing costs a hundredth of this, and setuid programs keep their privileges"
             ));
             Ok(())
         }

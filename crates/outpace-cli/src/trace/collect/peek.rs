@@ -9,7 +9,7 @@
 //! the kernel lets go of whatever a thread traces when that ends, without stopping it once more.
 
 use crate::platform::clock::{self, Delay};
-use crate::platform::doing::Doing;
+use crate::platform::doing::{self, Doing};
 use crate::platform::ending;
 use crate::platform::procfs;
 use crate::trace::kernel::{Call, calls, memory, sys};
@@ -95,9 +95,13 @@ fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
         let (signal, event) = (stop & 0xff, stop >> 8);
         if signal == sys::AT_CALL {
             match sys::at_call(thread)? {
-                sys::AtCall::Entry { number, arguments } => {
+                sys::AtCall::Entry(number, arguments, stack) => {
                     entered = memory::begun((process, thread), number, &arguments)
                         .filter(|call| !call.kind.is_sync());
+                    if let (Some(first), []) = (&mut entered, &*look.writes) {
+                        let top = procfs::peek(process, stack, 8 * u64::from(memory::STACK));
+                        first.stack = memory::words(&top.unwrap_or_default());
+                    }
                     // A call on the descriptor of the last write (lseek, fsync, fstat) counts as part of that write.
                     let is_of_write = |write: &Call| arguments[0] as i32 == write.descriptor;
                     let before = look.writes.last().filter(|write| !is_of_write(write));

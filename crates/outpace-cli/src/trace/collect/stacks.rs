@@ -22,9 +22,6 @@ pub(super) struct Recorder {
     directory: TempDir,
 }
 
-/// Starts perf in the background with this stdin as its control descriptor. A shell gives background
-/// processes another stdin, so this one goes by descriptor 3.
-const IN_BACKGROUND: &str = r#"exec 3<&0; "$@" <&3 3<&- &"#;
 const DATA: &str = "perf.data";
 /// Time for perf to get ready, and to write what it has.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -35,12 +32,13 @@ impl Recorder {
         let directory = scratch()?;
         let (mut control, its) = UnixStream::pair()?;
         control.set_read_timeout(Some(PATIENCE))?;
+        // In the background, with this stdin as its control descriptor. A shell gives background processes another stdin, so this one
+        // goes by descriptor 3.
+        let perf = format!("perf record -qg -F {FREQUENCY} -k CLOCK_MONOTONIC -D -1 -p {process}");
+        let perf = format!("exec 3<&0; {perf} --control=fd:0,1 -o \"$0\" <&3 3<&- &");
         let mut shell = Command::new("sh")
-            .args(["-c", IN_BACKGROUND, "sh", "perf", "record", "-q", "-g"])
-            .args(["-F", &FREQUENCY.to_string(), "-k", "CLOCK_MONOTONIC"])
-            .args(["-D", "-1", "--control=fd:0,1", "-o"])
+            .args(["-c", &perf])
             .arg(directory.path().join(DATA))
-            .args(["-p", &process.to_string()])
             // Ctrl-C is for us: perf would end before it has begun.
             .process_group(0)
             .stdin(OwnedFd::from(its.try_clone()?))

@@ -164,9 +164,8 @@ impl Threads {
 
     /// Stores readings as the current values. Threads that have ended keep their last ones.
     pub(crate) fn take(&mut self, readings: Vec<Reading>) {
-        for (thread, reading) in self.threads.values_mut().zip(readings) {
-            thread.now = reading;
-        }
+        let threads = self.threads.values_mut().zip(readings);
+        threads.for_each(|(thread, reading)| thread.now = reading);
     }
 
     /// Samples as long as it is worth it after so much time with writes.

@@ -35,6 +35,11 @@ fn pause_ns(took_ns: u64, since_ns: u64) -> u64 {
 const MOST_LISTENS: u64 = 12;
 const LISTEN_EVERY_NS: u64 = 100_000_000;
 
+const OTHER_CALLS: &str =
+    "other calls between the writes could not be counted: their time is in that of the writes";
+const LAST_SAMPLE: &str = "the counts are those of the last sample before the process ended";
+const NO_WRITES: &str = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
+
 #[derive(Default)]
 pub(super) struct Watcher {
     run: Recording,
@@ -141,18 +146,15 @@ impl Watcher {
             let calls = counted(self.disputed, "write call");
             run.notes.push(format!("up to {calls} of a program that became another one (exec) may be counted for the later one"));
         }
-        if self.ended.iter().any(Watched::hides_other_calls) {
-            let others = "other calls between the writes could not be counted: their time is in that of the writes";
-            run.notes.push(others.to_owned());
-        }
-        if !self.launched && procfs::name(run.root).is_none() {
-            let last = "the counts are those of the last sample before the process ended";
-            run.notes.push(last.to_owned());
-        }
-        if seen == 0 {
-            let uncounted = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
-            run.notes.push(uncounted.to_owned());
-        }
+        let hides_calls = self.ended.iter().any(Watched::hides_other_calls);
+        let has_gone = !self.launched && procfs::name(run.root).is_none();
+        let notes = [
+            (hides_calls, OTHER_CALLS),
+            (has_gone, LAST_SAMPLE),
+            (seen == 0, NO_WRITES),
+        ];
+        let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
+        run.notes.extend(notes.map(|(_, note)| note.to_owned()));
         if let Some(tree) = run.tree
             && tree.write_calls > seen + seen / 100 + 1
         {
@@ -171,9 +173,7 @@ impl Watcher {
         }));
         let count = not_to_stop.len() as u64;
         self.listens += count.min(1);
-        for (watched, thread) in not_to_stop {
-            watched.listen(thread, count);
-        }
+        (not_to_stop.into_iter()).for_each(|(watched, thread)| watched.listen(thread, count));
     }
 
     /// Looks for new processes and threads, and reads the counters.
@@ -184,9 +184,7 @@ impl Watcher {
             roots.extend(procfs::own_children());
         }
         let tree = procfs::tree(roots);
-        for (&process, threads) in &tree {
-            self.refresh(process, threads, now_ns);
-        }
+        (tree.iter()).for_each(|(&process, threads)| self.refresh(process, threads, now_ns));
         let first_gone = self.ended.len();
         let gone = (self.alive).extract_if(|process, _| !tree.contains_key(process));
         self.ended.extend(gone.map(|(_, watched)| watched.end()));
@@ -248,9 +246,8 @@ impl Watcher {
         let parents: HashSet<i32> = alive.map(|process| process.stat.parent).collect();
         let is_last = |process: &&i32| !parents.contains(process);
         let beside_others = self.alive.keys().filter(is_last).count() > 1;
-        for watched in self.alive.values_mut() {
-            watched.sample([from_ns, now_ns], beside_others, &mut self.run.timeline);
-        }
+        let (alive, timeline) = (self.alive.values_mut(), &mut self.run.timeline);
+        alive.for_each(|watched| watched.sample([from_ns, now_ns], beside_others, timeline));
     }
 
     /// Stops with the program.

@@ -333,7 +333,7 @@ impl Watched {
     }
 
     /// Another way in which it wrote, or may have if it had the kernel for so long: with a socket it may have sent. Or, beside its writes, calls
-    /// that replace files for so long.
+    /// that wait for files for so long.
     pub(super) fn unseen(&self, long_ns: u64) -> Option<Unseen> {
         let hardly_writes = self.own().write_calls < peek::FROM;
         let mut targets = self.targets.values();
@@ -411,10 +411,7 @@ impl Watched {
         let Some(name) = procfs::name(self.process) else {
             return false;
         };
-        let is_same = match executable {
-            None => *self.name == *name,
-            is => self.executable == is,
-        };
+        let is_same = executable.map_or(*self.name == *name, |is| self.executable == Some(is));
         if is_same {
             self.name = name.into();
         }
@@ -450,7 +447,12 @@ impl Watched {
     pub(super) fn peek(&mut self) -> Option<i32> {
         let own = self.own();
         if own.write_calls < peek::FROM {
-            self.peek_at_silence();
+            // What takes the kernel's time without a write may be calls that the kernel does not count.
+            let system_ns = self.threads.all().processor.system_ns;
+            let is_silent = system_ns >= SILENT_NS << (2 * self.peeks);
+            let thread = self.threads.busiest().filter(|_| is_silent)?;
+            // It has another look later.
+            let _ = self.look_at(thread, true);
             return None;
         }
         let more = self.tried_at + self.tried_at / PEEK_AGAIN + 1;
@@ -458,7 +460,9 @@ impl Watched {
         let much_later = self.looked_at * LOOK_AGAIN * u64::from(self.is_peeked);
         let again = [more, much_later][usize::from(is_rare)];
         let is_small = own.bytes_written <= own.write_calls * peek::LARGEST;
-        let is_due = own.write_calls >= again
+        // The numbers and registers of other processors' calls are others.
+        let is_due = !self.is_foreign
+            && own.write_calls >= again
             && (is_small
                 || (own.write_calls >= FEWEST_LARGE
                     && Buffering::of_sums(own.write_calls, own.bytes_written).is_none()));
@@ -472,17 +476,6 @@ impl Watched {
         match self.look_at(thread, is_short) {
             Ok(()) => None,
             Err(error) => (error.kind() != io::ErrorKind::WouldBlock).then_some(thread),
-        }
-    }
-
-    /// What takes the kernel's time without a write may be calls that the kernel does not count.
-    fn peek_at_silence(&mut self) {
-        let system_ns = self.threads.all().processor.system_ns;
-        if system_ns >= SILENT_NS << (2 * self.peeks)
-            && let Some(thread) = self.threads.busiest()
-        {
-            // It has another look later.
-            let _ = self.look_at(thread, true);
         }
     }
 
@@ -599,10 +592,6 @@ impl Watched {
     /// Sees the writes of a thread without stopping it: by breakpoints, if these are permitted and the place where it writes is known,
     /// else by samples in quick succession.
     pub(super) fn listen(&mut self, thread: i32, part: u64) {
-        // The numbers and registers of other processors' calls are others.
-        if self.is_foreign {
-            return;
-        }
         // Until it is known that no writes went by unheard.
         self.is_half_heard |= !self.is_listened_to;
         self.is_listened_to = true;
@@ -671,8 +660,11 @@ impl Watched {
     /// Takes successive writes of a thread into account.
     fn take(&mut self, mut writes: Vec<Call>) {
         writes.retain(|write| !self.is_uncounted(write));
-        if writes.is_empty() {
+        let Some(first) = writes.first() else {
             return;
+        };
+        if (1..=2).contains(&self.identify(first.descriptor)) {
+            self.language = self.language.of_writer(self.process, &first.stack);
         }
         let calls = self.own().write_calls;
         let since = calls.saturating_sub(std::mem::replace(&mut self.looked_at, calls));
@@ -760,10 +752,6 @@ mod tests {
         assert_eq!(process.unseen(50), Some(Unseen::Request));
         // Of several processes, too.
         assert!(Unseen::Held > Unseen::Sent && Unseen::Sent > Unseen::Request);
-        // One that made no writes has no files that were replaced for them.
-        let mut silent = Watched::for_test(0, 0);
-        silent.replacing_ns = 50;
-        assert_eq!(silent.unseen(50), None);
     }
 
     #[test]

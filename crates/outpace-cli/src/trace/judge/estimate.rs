@@ -136,7 +136,10 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let writers = process.threads.that_write().count().max(1) as f64;
     let at_once = (total.low / lived_ns).clamp(1.0, writers);
     let in_kernel_ns = in_kernel_ns.times([1.0 / at_once, 1.0, 1.0]);
-    stream.in_kernel_ns = in_kernel_ns.within(0.0, cost.most_ns(stream.calls, stream.bytes));
+    // fsync(2) takes more than a write.
+    let is_synced = usize::from(stream.syncing_ns > 0);
+    let most_ns = [cost.most_ns(stream.calls, stream.bytes), in_kernel_ns.high][is_synced];
+    stream.in_kernel_ns = in_kernel_ns.within(0.0, most_ns);
     stream.own_ns = of_total(part).within(0.0, total.high - stream.in_kernel_ns.low);
     let handing_ns = process.threads.handing_over_ns(io.write_calls) as f64;
     let most_ns = calls * HANDED_NS * f64::from(handing_ns > 0.0);

@@ -9,7 +9,7 @@ use crate::trace::model::{
     Stream, Target,
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::RangeInclusive;
+use std::ops::{Add, RangeInclusive};
 use std::rc::Rc;
 
 /// The streams of the default mode.
@@ -172,16 +172,10 @@ fn merge(stream: &mut Stream, other: &Stream) {
         stream.buffering = Buffering::Unknown;
     }
     stream.processes += 1;
-    stream.calls += other.calls;
-    stream.bytes += other.bytes;
-    stream.own_ns = stream.own_ns + other.own_ns;
-    stream.in_kernel_ns = stream.in_kernel_ns + other.in_kernel_ns;
-    stream.waiting_ns += other.waiting_ns;
-    stream.waits += other.waits;
-    stream.overlapped_ns += other.overlapped_ns;
-    stream.syncing_ns += other.syncing_ns;
-    stream.reading_ns += other.reading_ns;
-    stream.handed_ns = stream.handed_ns + other.handed_ns;
+    macro_rules! add {
+        ($($field:ident)*) => { $(stream.$field = stream.$field.add(other.$field);)* };
+    }
+    add!(calls bytes own_ns in_kernel_ns waiting_ns waits overlapped_ns syncing_ns reading_ns handed_ns);
     stream.is_reopened |= other.is_reopened;
     stream.is_outlived &= other.is_outlived;
     stream.is_answered &= other.is_answered;
@@ -793,6 +787,7 @@ mod tests {
                     asked: Some(6),
                     result: 6,
                     ends_line: None,
+                    stack: Vec::new(),
                 });
             }
             let run = Recording {

@@ -65,6 +65,9 @@ const BESIDE: [f64; 2] = [0.1, 0.25];
 /// An interval with ends this near is shown as one figure; with ends this far apart only the upper end is shown.
 const SAME: f64 = 1.15;
 const NOTHING: f64 = 50.0;
+/// What a program without output did.
+const NO_WRITES: &str = "made no write calls that the kernel counts";
+const NO_STREAMS: &str = "wrote to neither stdout nor stderr";
 /// The remedy for a shell that redirects each line.
 const OPEN_ONCE: &str = "shell: redirect the whole loop (`done >>FILE`) or group (`{ …; } >>FILE`), which opens the file once, and not each line";
 /// Begins the part of a language's remedy that names `run`.
@@ -166,10 +169,8 @@ impl Verdict {
         let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
         let may_be_long = missed > MISSED[0] * seen && missed_ns >= MISSED[1] * now;
         // Small writes that take long do so beside others, and so do waits for a slow reader.
-        let may_change_it = |unseen: &Unseen| match unseen {
-            Unseen::Held => true,
-            unseen => *unseen == Unseen::Sent && verdict.limit != Limit::Calls,
-        };
+        let is_calls = verdict.limit == Limit::Calls;
+        let may_change_it = |&it: &Unseen| it == Unseen::Held || (it == Unseen::Sent && !is_calls);
         let doubt = if let Some(unseen) = run.unseen.filter(may_change_it) {
             format!("but {}", unseen.describe())
         } else if may_be_long && [Limit::Nothing, Limit::Unknown].contains(&verdict.limit) {
@@ -177,9 +178,7 @@ impl Verdict {
             format!("without {missed} that no look at the processes saw; --exact does")
         } else if gain >= WORTH_IT && likely == Limit::Calls && most_hidden_ns >= together.likely {
             let beside = duration(run.beside_ns as f64);
-            format!(
-                "but threads that do not write run beside it for {beside}, and may take up what larger writes save"
-            )
+            format!("but threads run beside it for {beside}, and may take up what is saved")
         } else {
             String::new()
         };
@@ -190,8 +189,7 @@ impl Verdict {
         match written.max_by_key(weight) {
             // Stops also change which of the writes wait.
             Some(_) if run.mode == Mode::Ptrace || is_distorted => verdict.give_up(
-                "seeing a write (--exact) takes about as long as the write, or longer. For times, run `outpace trace` without \
-                 --exact",
+                "seeing a write takes about as long as the write, or longer. For times, leave --exact out",
             ),
             Some(worst) if worst.hardly_writes() && may_not_write => verdict.give_up(
                 "most of the sampled write calls failed; --exact counts failed and successful ones",
@@ -209,11 +207,8 @@ impl Verdict {
                     counted(tree.bytes_written, "byte"),
                 )),
                 _ => {
-                    let what = match findings.elsewhere.calls {
-                        0 => "made no write calls that the kernel counts",
-                        _ => "wrote to neither stdout nor stderr",
-                    };
-                    let none = format!("Output is not the problem: the program {what}.");
+                    let wrote = [NO_WRITES, NO_STREAMS][usize::from(findings.elsewhere.calls > 0)];
+                    let none = format!("Output is not the problem: the program {wrote}.");
                     verdict.sentences.push(none);
                     verdict.tell_of_others(findings);
                 }
@@ -256,8 +251,7 @@ impl Verdict {
             return self.give_up(format!("{took} in write calls, but {}", unseen.describe()));
         } else if hides_much && worst.may_be_joined() {
             return self.give_up(format!(
-                "{took} in large writes, but Node.js itself joins messages that a full pipe does not take, and what those cost \
-                 could not be seen"
+                "{took} in large writes, but Node.js has joined messages, whose cost could not be seen"
             ));
         } else if worst.is_awaited() {
             ", and its reader, which is traced, too, takes longer".to_owned()

@@ -107,6 +107,8 @@ pub(crate) struct Call {
     pub(crate) result: i64,
     /// Whether the bytes ended in a newline, where the mechanism shows it.
     pub(crate) ends_line: Option<bool>,
+    /// The top of the stack of the thread, where the mechanism shows it.
+    pub(crate) stack: Vec<u64>,
 }
 
 impl Call {
@@ -124,6 +126,7 @@ impl Call {
             asked: (kind.payload == Payload::Buffer).then_some(arguments[2]),
             result: 0,
             ends_line: None,
+            stack: Vec::new(),
         })
     }
 }

@@ -30,6 +30,10 @@ pub(crate) fn begun(thread: (i32, i32), number: i64, arguments: &[u64; 6]) -> Op
     Some(call)
 }
 
+/// So many words at the top of a stack hold the return addresses of the functions that lead to a system call: to the C library's caller, but
+/// with its stdio not to the caller of that.
+pub(crate) const STACK: u32 = 24;
+
 /// Bytes of the kernel or of a program as numbers of its size.
 pub(crate) fn words(bytes: &[u8]) -> Vec<u64> {
     let words = bytes.as_chunks().0.iter().copied();
@@ -42,13 +46,12 @@ const LONGEST_VECTOR: u64 = 1024;
 /// Where the C library's `write` begins in a process that has loaded one.
 pub(crate) fn function_write(process: i32) -> Option<u64> {
     let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
-    let is_libc = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or_default();
+    let is_libc = |mapping: &Mapping| {
+        let name = mapping.name.rsplit('/').next().unwrap_or_default();
         let mut names = ["libc.so", "libc-2.", "ld-musl-"].iter();
         names.any(|libc| name.starts_with(libc))
     };
-    let mut mappings = maps.lines().filter_map(Mapping::of);
-    let library = mappings.find(|mapping| is_libc(mapping.name))?;
+    let library = maps.lines().filter_map(Mapping::of).find(is_libc)?;
     let begin = library.base();
     let file = File::open(format!("/proc/{process}/root{}", library.name)).ok()?;
     let cache = ReadCache::new(file);

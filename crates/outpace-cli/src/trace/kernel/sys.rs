@@ -73,10 +73,10 @@ pub(in crate::trace) const AT_CALL: i32 = libc::SIGTRAP | 0x80;
 
 /// Where a thread is stopped with respect to a system call.
 pub(in crate::trace) enum AtCall {
-    /// At its entry.
-    Entry { number: i64, arguments: [u64; 6] },
-    /// At its exit.
-    Exit { result: i64 },
+    /// At its entry, with its number, its arguments and the top of the stack.
+    Entry(i64, [u64; 6], u64),
+    /// At its exit, with its result.
+    Exit(i64),
     /// Elsewhere.
     No,
 }
@@ -108,8 +108,10 @@ pub(in crate::trace) fn at_call(thread: i32) -> io::Result<AtCall> {
     let (number, arguments) = (info.number as i64, info.arguments);
     let is_ours = info.arch & AUDIT_ARCH_64BIT != 0;
     Ok(match info.op {
-        PTRACE_SYSCALL_INFO_ENTRY if is_ours => AtCall::Entry { number, arguments },
-        PTRACE_SYSCALL_INFO_EXIT => AtCall::Exit { result: number },
+        PTRACE_SYSCALL_INFO_ENTRY if is_ours => {
+            AtCall::Entry(number, arguments, info.stack_pointer)
+        }
+        PTRACE_SYSCALL_INFO_EXIT => AtCall::Exit(number),
         _ => AtCall::No,
     })
 }

@@ -244,8 +244,8 @@ impl Recording {
 /// What a mode does not see, or not as time in writes. Of several, the last here is told: it leaves the fewest verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Unseen {
-    /// Files that were replaced for it, which took a tenth of the time or longer.
-    Replaced,
+    /// Calls that wait for files, without a write, for a tenth of the time or longer.
+    Files,
     /// Through an io_uring or by io_submit(2): a request in memory, for which no mode has a count.
     Request,
     /// In a process that this user may not trace.

@@ -5,7 +5,7 @@
 
 use super::tally::Buffering;
 use super::target::Kind;
-use crate::platform::procfs;
+use crate::platform::{mappings, procfs};
 use crate::run;
 use memchr::memmem;
 use object::{Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
@@ -20,10 +20,10 @@ pub(crate) struct Language(&'static str);
 
 const LANGUAGES: &str = include_str!("languages.txt");
 
-fn rows() -> impl Iterator<Item = [&'static str; 7]> {
+fn rows() -> impl Iterator<Item = [&'static str; 8]> {
     let lines = LANGUAGES.lines().filter(|line| !line.starts_with("//"));
     lines.filter_map(|line| {
-        let columns: Vec<&str> = line.splitn(7, '|').map(str::trim).collect();
+        let columns: Vec<&str> = line.splitn(8, '|').map(str::trim).collect();
         columns.try_into().ok()
     })
 }
@@ -63,6 +63,21 @@ impl Language {
         }
     }
 
+    /// The same, unless a library that is not of this language has made a write with this top of the stack.
+    pub(crate) fn of_writer(self, process: i32, stack: &[u64]) -> Self {
+        let (libraries, executable) = (self.column(6), procfs::executable(process));
+        let is_own = |file: &PathBuf| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            let mut libraries = libraries.split(' ');
+            Some(file) == executable.as_ref() || libraries.any(|own| name.starts_with(own))
+        };
+        // Most languages print by the C library.
+        let stack = [&[], stack][usize::from(!libraries.is_empty())];
+        let files = mappings::with_code_at(process, stack);
+        let is_known = files.is_empty() || files.iter().any(is_own);
+        [Self::UNRECOGNISED, self][usize::from(is_known)]
+    }
+
     fn recognised(process: i32, executable: &Path) -> Self {
         let name = executable.file_name().and_then(|name| name.to_str());
         let arguments = procfs::arguments(process);
@@ -94,7 +109,7 @@ impl Language {
             },
         };
         let is_plain = !language.0.contains(" with ");
-        let is_cause = |row: &[&str; 7]| {
+        let is_cause = |row: &[&str; 8]| {
             let cause = row[0].strip_prefix(language.name());
             let cause = cause.and_then(|cause| cause.strip_prefix(" with "));
             match cause.filter(|_| is_plain && row[1].is_empty()) {
@@ -109,7 +124,7 @@ impl Language {
 
     fn of_interpreter(name: &str, arguments: &[String]) -> Option<Self> {
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-        let runs_it = |row: &[&str; 7]| {
+        let runs_it = |row: &[&str; 8]| {
             let option = row[0].split_once(" with ").map(|parts| parts.1);
             row[1].split_ascii_whitespace().any(|name| name == stem)
                 && option.is_none_or(|option| has_option(arguments, option))
@@ -178,7 +193,7 @@ impl Language {
     pub(crate) fn remedy_for_calls(self, buffering: Buffering, kind: Kind) -> Option<String> {
         // `stdbuf` cannot change explicit flushes.
         let is_flushed = self.name() == "C" && buffering == Buffering::Unbuffered;
-        let mut remedies = self.column(6).split("||").map(str::trim);
+        let mut remedies = self.column(7).split("||").map(str::trim);
         let remedy = match kind {
             Kind::Terminal if !is_flushed => remedies.last(),
             _ => remedies.next(),
@@ -195,7 +210,7 @@ impl Language {
 
     /// The same for stderr, which Python writes line by line to any destination.
     pub(crate) fn remedy_for_stderr(self) -> Option<String> {
-        let remedy = self.column(6).replace("stdout", "stderr");
+        let remedy = self.column(7).replace("stdout", "stderr");
         let remedy = remedy.replace("open(1", "open(2");
         let remedy = remedy.replace("on a terminal also", "and");
         (self.name() == "Python").then(|| format!("Python: {remedy}"))
@@ -393,7 +408,7 @@ mod tests {
         let lines = LANGUAGES.lines();
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("//"));
         assert_eq!(lines.count(), rows().count());
-        for [name, _, _, _, _, figure, _] in rows() {
+        for [name, _, _, _, _, figure, ..] in rows() {
             let mut figures = figure.split_whitespace();
             assert!(
                 figures.all(|figure| figure.parse::<f64>().is_ok()),

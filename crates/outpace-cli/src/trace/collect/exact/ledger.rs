@@ -82,9 +82,8 @@ impl Ledger {
     fn process(&mut self, process: i32) -> &mut TracedProcess {
         let unseen = &mut self.run.unseen;
         self.processes.entry(process).or_insert_with(|| {
-            if procfs::is_foreign(process) {
-                *unseen = Some(Unseen::Foreign);
-            }
+            let is_foreign = procfs::is_foreign(process);
+            *unseen = (*unseen).max(is_foreign.then_some(Unseen::Foreign));
             let mut known = TracedProcess {
                 program: procfs::name(process).as_deref().unwrap_or("?").into(),
                 gone: true,
@@ -222,9 +221,7 @@ impl Ledger {
 
     /// Looks a process's streams up now, while it is certainly alive.
     pub(crate) fn look_at(&mut self, process: i32) {
-        for descriptor in 0..=2 {
-            self.target(process, descriptor);
-        }
+        (0..=2).for_each(|descriptor| drop(self.target(process, descriptor)));
     }
 
     /// Adds a finished call; if it waited for a device, that is the time of the writes before it.

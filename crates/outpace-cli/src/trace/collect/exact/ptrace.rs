@@ -158,13 +158,12 @@ impl<'a> Tracer<'a> {
                     None => std::thread::sleep(SPIN),
                 }
             }
-            if !self.stopped.contains(&thread) {
-                return Ok(());
-            }
-            let (stopped_ns, is_continued) = stops::stop_with(thread, signal);
-            self.ledger.run.delayed_ns += stopped_ns;
-            if is_continued {
-                signals::continue_job(thread);
+            if self.stopped.contains(&thread) {
+                let (stopped_ns, is_continued) = stops::stop_with(thread, signal);
+                self.ledger.run.delayed_ns += stopped_ns;
+                if is_continued {
+                    signals::continue_job(thread);
+                }
             }
         }
         Ok(())
@@ -189,11 +188,11 @@ impl<'a> Tracer<'a> {
         if let Some(&process) = self.threads.get(&thread).filter(|_| self.ledger.started) {
             let of = (process, thread);
             match at {
-                sys::AtCall::Entry { number, arguments } => {
+                sys::AtCall::Entry(number, arguments, _) => {
                     let write = memory::begun(of, number, &arguments);
                     (self.ledger).entered(of, clock::now_ns(), number, arguments, write);
                 }
-                sys::AtCall::Exit { result } => self.ledger.left(of, None, now_ns, result),
+                sys::AtCall::Exit(result) => self.ledger.left(of, None, now_ns, result),
                 sys::AtCall::No => {}
             }
         }

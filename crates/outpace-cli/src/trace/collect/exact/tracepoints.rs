@@ -228,9 +228,7 @@ impl Rings {
         let ready = (self.records).extract_if(.., |record| record.time_ns <= until_ns);
         let mut ready: Vec<Record> = ready.collect();
         ready.sort_by_key(|record| record.time_ns);
-        for record in ready {
-            self.apply(record, ledger);
-        }
+        (ready.into_iter()).for_each(|record| self.apply(record, ledger));
     }
 
     fn apply(&mut self, record: Record, ledger: &mut Ledger) {
