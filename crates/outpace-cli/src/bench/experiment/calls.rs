@@ -123,12 +123,12 @@ mod tests {
         assert_eq!(calls.machine, None);
         let begun = now_ns();
         calls.watch(100_000);
+        assert!(now_ns() - begun >= 100_000);
+        // Nothing is left of a gap in which this thread lacked a processor.
+        while calls.machine == Some(0) {
+            calls.watch(100_000);
+        }
         let took = now_ns() - begun;
-        assert!(took >= 100_000);
-        assert!(
-            calls
-                .machine
-                .is_some_and(|longest| longest > 0 && longest <= took)
-        );
+        assert!(calls.machine.is_some_and(|longest| longest <= took));
     }
 }

@@ -112,8 +112,9 @@ fn outlived(processes: &[Watched], long_ns: u64) -> impl Fn(&Watched) -> bool {
 
 /// A read costs a reader in its own code, at most, most likely and at least: awk and Perl 500 ns, Python 1,100, gzip 2,500.
 const READ_NS: [f64; 3] = [2_500.0, 800.0, 0.0];
-/// Hundredths of a second in which a shell starts the parts of a pipeline.
-const TOGETHER: u64 = 100;
+/// Hundredths of a second in which a shell starts the parts of a pipeline. What a reader has done before, a longer start among it, is counted
+/// as computed for us.
+const TOGETHER: u64 = 5;
 
 /// The processor time of a reader in its own code, without that of its reads, which become fewer with the writes. Known of one that was started
 /// with us: others may have read much else.
