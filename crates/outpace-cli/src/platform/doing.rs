@@ -86,7 +86,7 @@ impl Doing {
     }
 
     /// Whether it waits until a file is open for writing, is emptied or has taken the place of another (the kernel may write first what the
-    /// file had), or until more is stored than what was written to one descriptor.
+    /// file had), or until all files are stored.
     pub(crate) fn awaits_a_file(self) -> bool {
         const WRITES: u64 = (libc::O_WRONLY | libc::O_RDWR | libc::O_TRUNC) as u64;
         self.call().is_some_and(|(number, arguments)| match number {
@@ -96,9 +96,15 @@ impl Doing {
             #[cfg(target_arch = "x86_64")]
             libc::SYS_creat | libc::SYS_rename | libc::SYS_renameat => true,
             libc::SYS_renameat2 | libc::SYS_truncate | libc::SYS_ftruncate => true,
-            libc::SYS_msync | libc::SYS_sync | libc::SYS_syncfs => true,
+            libc::SYS_sync | libc::SYS_syncfs => true,
             _ => false,
         })
+    }
+
+    /// Whether it waits until what it wrote to mapped memory is stored.
+    pub(crate) fn stores_memory(self) -> bool {
+        self.call()
+            .is_some_and(|(number, _)| number == libc::SYS_msync)
     }
 
     /// Whether it waits for any of several descriptors.
@@ -208,19 +214,19 @@ mod tests {
 
     #[test]
     fn a_file_is_awaited_in_opening_it_for_writing_in_renaming_and_in_storing() {
-        let awaits = |number, flags: libc::c_int| {
-            let call = Doing::InCall {
-                number,
-                arguments: [0, 0, flags as u64, 0, 0, 0],
-                returns_to: 0,
-            };
-            call.awaits_a_file()
+        let call = |number, flags: libc::c_int| Doing::InCall {
+            number,
+            arguments: [0, 0, flags as u64, 0, 0, 0],
+            returns_to: 0,
         };
+        let awaits = |number, flags| call(number, flags).awaits_a_file();
         assert!(awaits(libc::SYS_openat, libc::O_WRONLY | libc::O_CREAT));
         assert!(awaits(libc::SYS_openat, libc::O_RDWR | libc::O_TRUNC));
         assert!(!awaits(libc::SYS_openat, libc::O_RDONLY | libc::O_CLOEXEC));
         assert!(awaits(libc::SYS_renameat2, 0));
-        assert!(awaits(libc::SYS_msync, 0));
+        assert!(awaits(libc::SYS_sync, 0) && awaits(libc::SYS_syncfs, 0));
+        assert!(call(libc::SYS_msync, 0).stores_memory());
+        assert!(!call(libc::SYS_sync, 0).stores_memory());
         assert!(!awaits(libc::SYS_read, libc::O_WRONLY));
         assert!(!Doing::Running.awaits_a_file());
     }

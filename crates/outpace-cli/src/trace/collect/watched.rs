@@ -133,9 +133,11 @@ pub(crate) struct Watched {
     /// Time that exact looks took from it, without waits for a processor, and their processor time.
     pub(super) peeking_ns: u64,
     pub(super) stops_ns: u64,
-    /// Samples that found its thread asleep in a write, and elsewhere; for how long in other calls that wait for a file; and for how long awake.
+    /// Samples that found its thread asleep in a write, and elsewhere; for how long in other calls that wait for a file, and for
+    /// mapped memory to be stored; and for how long awake.
     pub(crate) asleep: [u64; 2],
     awaiting_files_ns: u64,
+    storing_ns: u64,
     running_ns: u64,
     /// When it was last seen, and how long it was stopped until then.
     pub(crate) last_ns: u64,
@@ -339,7 +341,8 @@ impl Watched {
         let mut targets = self.targets.values();
         let sends = !self.sockets.is_empty() || targets.any(|target| target.kind == Kind::Socket);
         let is_sent = sends && hardly_writes && self.threads.all().processor.system_ns >= long_ns;
-        let awaits = self.awaiting_files_ns >= long_ns;
+        let awaits = (self.awaiting_files_ns >= long_ns && self.own().write_calls > 0)
+            || self.storing_ns >= long_ns;
         (self.unseen.max(is_sent.then_some(Unseen::Sent))).max(awaits.then_some(Unseen::Files))
     }
 
@@ -388,8 +391,7 @@ impl Watched {
     /// too.
     pub(crate) fn writes_to_itself(&self) -> bool {
         let own = self.own();
-        let are_short = own.bytes_written <= 2 * 8 * own.write_calls;
-        self.has_own_pipe || (self.has_eventfd && are_short)
+        self.has_own_pipe || (self.has_eventfd && own.bytes_written <= 2 * 8 * own.write_calls)
     }
 
     /// Whether all that it may have written went to one place: stdout and stderr are the same, or the position in a file and all writes
@@ -522,6 +524,7 @@ impl Watched {
                 self.asleep[1] += u64::from(matches!(doing, Doing::InCall { .. } | Doing::Asleep));
                 self.running_ns += (now_ns - from_ns) * u64::from(doing == Doing::Running);
                 self.awaiting_files_ns += (now_ns - from_ns) * u64::from(doing.awaits_a_file());
+                self.storing_ns += (now_ns - from_ns) * u64::from(doing.stores_memory());
                 continue;
             };
             let (descriptor, is_sync) = (call.descriptor, call.kind.is_sync());
@@ -752,6 +755,12 @@ mod tests {
         assert_eq!(process.unseen(50), Some(Unseen::Request));
         // Of several processes, too.
         assert!(Unseen::Held > Unseen::Sent && Unseen::Sent > Unseen::Request);
+        // One that made no writes has no files that were replaced for them, but it may have written to memory.
+        let mut silent = Watched::for_test(0, 0);
+        silent.awaiting_files_ns = 50;
+        assert_eq!(silent.unseen(50), None);
+        silent.storing_ns = 50;
+        assert_eq!(silent.unseen(50), Some(Unseen::Files));
     }
 
     #[test]

@@ -251,7 +251,7 @@ impl Verdict {
             return self.give_up(format!("{took} in write calls, but {}", unseen.describe()));
         } else if hides_much && worst.may_be_joined() {
             return self.give_up(format!(
-                "{took} in large writes, but Node.js has joined messages, whose cost could not be seen"
+                "{took} in large writes, but Node.js may have joined messages, whose cost could not be seen"
             ));
         } else if worst.is_awaited() {
             ", and its reader, which is traced, too, takes longer".to_owned()
