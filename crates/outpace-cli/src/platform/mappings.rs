@@ -33,6 +33,10 @@ impl<'a> Mapping<'a> {
         })
     }
 
+    pub(crate) fn holds(&self, address: u64) -> bool {
+        (self.start..self.end).contains(&address)
+    }
+
     /// Where the file would begin.
     pub(crate) fn base(&self) -> u64 {
         self.start.wrapping_sub(self.offset)
@@ -47,7 +51,7 @@ pub(crate) fn with_code_at(process: i32, addresses: &[u64]) -> Vec<PathBuf> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
     let is_there = |map: &Mapping<'_>| {
         let mut addresses = addresses.iter();
-        map.is_code && map.file.1 != 0 && addresses.any(|at| (map.start..map.end).contains(at))
+        map.is_code && map.file.1 != 0 && addresses.any(|&at| map.holds(at))
     };
     let files = maps.lines().filter_map(Mapping::of).filter(is_there);
     let path = |map: Mapping<'_>| map.name.trim_end_matches(" (deleted)").into();

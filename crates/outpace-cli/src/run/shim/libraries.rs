@@ -44,7 +44,7 @@ impl Libraries {
         let known: Vec<_> = process
             .known
             .iter()
-            .filter_map(|place| mappings().find(|map| (map.start..map.end).contains(place)))
+            .filter_map(|&place| mappings().find(|map| map.holds(place)))
             .map(|map| (map.file, map.base()))
             .collect();
         for map in mappings().filter(|map| map.is_code) {

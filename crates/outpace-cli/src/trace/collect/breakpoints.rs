@@ -51,7 +51,7 @@ fn event(thread: i32, address: u64) -> io::Result<Counter> {
     let mut event = Builder::new(Breakpoint::execute(address));
     event.observe_pid(thread).any_cpu().sample_period(1);
     event.sample(SampleFlag::REGS_USER | SampleFlag::STACK_USER);
-    let event = event.sample_regs_user(REGISTERS);
+    event.sample_regs_user(REGISTERS);
     event.sample_stack_user(8 * memory::STACK);
     event.remove_on_exec(true).build()
 }

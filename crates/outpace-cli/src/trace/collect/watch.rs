@@ -35,11 +35,6 @@ fn pause_ns(took_ns: u64, since_ns: u64) -> u64 {
 const MOST_LISTENS: u64 = 12;
 const LISTEN_EVERY_NS: u64 = 100_000_000;
 
-const OTHER_CALLS: &str =
-    "other calls between the writes could not be counted: their time is in that of the writes";
-const LAST_SAMPLE: &str = "the counts are those of the last sample before the process ended";
-const NO_WRITES: &str = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
-
 #[derive(Default)]
 pub(super) struct Watcher {
     run: Recording,
@@ -146,15 +141,18 @@ impl Watcher {
             let calls = counted(self.disputed, "write call");
             run.notes.push(format!("up to {calls} of a program that became another one (exec) may be counted for the later one"));
         }
-        let hides_calls = self.ended.iter().any(Watched::hides_other_calls);
-        let has_gone = !self.launched && procfs::name(run.root).is_none();
-        let notes = [
-            (hides_calls, OTHER_CALLS),
-            (has_gone, LAST_SAMPLE),
-            (seen == 0, NO_WRITES),
-        ];
-        let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
-        run.notes.extend(notes.map(|(_, note)| note.to_owned()));
+        if self.ended.iter().any(Watched::hides_other_calls) {
+            let others = "other calls between the writes could not be counted: their time is in that of the writes";
+            run.notes.push(others.to_owned());
+        }
+        if !self.launched && procfs::name(run.root).is_none() {
+            let last = "the counts are those of the last sample before the process ended";
+            run.notes.push(last.to_owned());
+        }
+        if seen == 0 {
+            let uncounted = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
+            run.notes.push(uncounted.to_owned());
+        }
         if let Some(tree) = run.tree
             && tree.write_calls > seen + seen / 100 + 1
         {

@@ -211,9 +211,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         + Interval::of([0.0, syncing_ns, syncing_ns]);
     let more = [1.0, WOKEN][usize::from(stream.target.kind == Kind::Terminal)];
     let saved = saved.times([f64::from(!stream.is_outlived), 1.0, more]);
-    stream
-        .spare_ns
-        .map_or(saved, |spare_ns| saved.at_most(spare_ns))
+    saved.at_most(stream.spare_ns.unwrap_or(saved))
 }
 
 #[cfg(test)]
