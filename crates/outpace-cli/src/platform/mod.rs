@@ -11,6 +11,7 @@ pub(crate) mod interrupts;
 pub(crate) mod mappings;
 pub(crate) mod procfs;
 pub(crate) mod pty;
+pub(crate) mod readers;
 pub(crate) mod samples;
 pub(crate) mod scheduling;
 pub(crate) mod signals;

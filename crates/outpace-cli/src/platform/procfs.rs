@@ -236,6 +236,24 @@ pub(crate) fn running_threads(process: i32) -> Vec<i32> {
     threads
 }
 
+/// The processor time of a whole process, with the delay and the turns of its threads.
+pub(crate) fn processor(process: i32) -> Option<Processor> {
+    let Processor {
+        user_ns, system_ns, ..
+    } = Stat::of(process)?.processor;
+    let of_thread = |thread| {
+        let schedstat = text_of(&format!("/proc/{process}/task/{thread}/schedstat"));
+        Processor::default().scheduled(&schedstat.ok()?)
+    };
+    let all = threads(process).into_iter().filter_map(of_thread);
+    let all = all.reduce(Processor::plus)?;
+    Some(Processor {
+        user_ns,
+        system_ns,
+        ..all
+    })
+}
+
 fn numbers_of(file: &fs::File) -> Vec<i32> {
     let text = read_again(file).unwrap_or_default();
     text.split_ascii_whitespace().flat_map(str::parse).collect()

@@ -554,6 +554,12 @@ impl Watched {
         }
     }
 
+    /// The places for which it was seen to wait in a write.
+    pub(super) fn waited_for(&self) -> impl Iterator<Item = &Target> {
+        let seen = self.seen.iter().filter(|(_, seen)| seen.waiting_ns > 0);
+        seen.filter_map(|(descriptor, _)| self.targets.get(descriptor))
+    }
+
     /// The write in which a thread is asleep, or the call that waits for a device, and whether it was not in that one before. The size
     /// of each write is sampled once. Its end is not: programs sleep in some of their writes only, perhaps in those that end lines.
     fn asleep_in(&mut self, id: i32, doing: Doing) -> Option<(Call, bool)> {

@@ -243,6 +243,7 @@ mod tests {
             },
             readers: Vec::new(),
             spare_ns: None,
+            worked_ns: None,
             calls: CALLS as u64,
             bytes: 10 * CALLS as u64,
             tally: CallTally::default(),

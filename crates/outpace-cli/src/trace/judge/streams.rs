@@ -2,11 +2,11 @@
 
 use super::estimate::{self, Cost};
 use crate::platform::procfs::{IoCounters, Stat};
+use crate::platform::readers::Readers;
 use crate::trace::collect::exact::LedgerEntry;
 use crate::trace::collect::watched::{SampledWrites, Watched, unseen};
 use crate::trace::model::{
-    Buffering, Descriptors, Elsewhere, FEWEST, Interval, Kind, Language, Readers, Recording,
-    Stream, Target,
+    Buffering, Descriptors, Elsewhere, FEWEST, Interval, Kind, Language, Recording, Stream, Target,
 };
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::{Add, RangeInclusive};
@@ -142,7 +142,7 @@ impl Places<'_> {
         }
         let place = &stream.slept_in;
         let known = self.1.entry(place.identity);
-        let readers = known.or_insert_with(|| place.readers());
+        let readers = known.or_insert_with(|| place.end().and_then(|end| end.readers()));
         stream.readers = readers.clone().unwrap_or_default();
         let computed_ns = stream
             .readers
@@ -150,6 +150,8 @@ impl Places<'_> {
             .filter_map(|reader| computed_ns(reader.0));
         let spare_ns = computed_ns.map(|ns| ns.taken_from(self.0.now_ns() as f64));
         let spare_ns = spare_ns.filter(|_| place.kind == Kind::Pipe);
+        let used = self.0.readers.get(&place.identity);
+        stream.worked_ns = used.and_then(|used| used.worked_ns(&stream.readers));
         stream.spare_ns = spare_ns.min_by(|a, b| a.low.total_cmp(&b.low));
         let ended_with_it = || self.0.ending.is_some() && readers.is_none() && !place.is_ours();
         match place.kind {

@@ -111,17 +111,27 @@ impl Verdict {
             high: likely_ns + missed_ns + error(chances[1], above, hidden_ns),
         }
         .within(0.0, most_saved_ns);
-        let waiting = sum(slow_ns).min(writing_ns) as f64;
+        // The waits that are the readers' doing, as far as is known, and all of them.
+        let by_readers_ns =
+            |stream: &Stream| slow_ns(stream).min(stream.worked_ns.unwrap_or(u64::MAX));
+        let [waiting, most_waiting] =
+            [by_readers_ns, slow_ns].map(|part| sum(part).min(writing_ns) as f64);
         // Where other threads ran meanwhile, the wait may have delayed nothing.
-        let overlapped = sum(|stream| stream.overlapped_ns.min(slow_ns(stream))) as f64;
+        let overlaps = streams.iter();
+        let overlaps = overlaps.map(|stream| stream.overlapped_ns.min(by_readers_ns(stream)));
+        let overlapped = overlaps.sum::<u64>() as f64;
         let alone = (waiting - overlapped).max(0.0);
         let mut verdict = Self {
             limit: Limit::Nothing,
             share: writing_ns as f64 / now,
             now_ns,
             blocks_save_ns,
-            fast_reader_saves_ns: Interval::of([WAITED * alone, alone.midpoint(waiting), waiting])
-                .within(0.0, now_ns.saturating_sub(run.busiest_ns) as f64),
+            fast_reader_saves_ns: Interval::of([
+                WAITED * alone,
+                alone.midpoint(waiting),
+                most_waiting,
+            ])
+            .within(0.0, now_ns.saturating_sub(run.busiest_ns) as f64),
             sentences: Vec::new(),
             remedies: Vec::new(),
         };
@@ -151,6 +161,8 @@ impl Verdict {
                 Limit::Nothing
             }
             NAMED.. => likely,
+            // They wait long for one that hardly works: it may wait itself.
+            _ if verdict.fast_reader_saves_ns.high >= SMALL * now => Limit::Reader,
             _ if may_save.high >= WORTH_IT * now => Limit::Calls,
             _ => Limit::Nothing,
         };
@@ -419,7 +431,7 @@ impl Verdict {
             let unknown = || format!("{language}: let it write larger blocks{more}");
             (small, known.unwrap_or_else(unknown))
         });
-        let reader = (reader_gain >= NAMED).then(|| {
+        let reader = (reader_gain >= NAMED || named == Limit::Reader).then(|| {
             let saved = range(self.fast_reader_saves_ns);
             let is_read = worst.descriptors != Descriptors::Any && stands_in(&worst.slept_in);
             let remedy = match awaited {
@@ -491,6 +503,7 @@ mod tests {
             slept_in: ours(Kind::Pipe),
             readers: Vec::new(),
             spare_ns: None,
+            worked_ns: None,
             calls,
             bytes: 12 * calls,
             tally: CallTally::default(),
@@ -1149,6 +1162,37 @@ mod tests {
         assert_eq!(limit(2 * MS), Limit::Nothing);
         let fast = verdict(SAMPLED, 5 * MS, vec![blocks(2 * MS)]);
         assert_eq!(fast.limit, Limit::Nothing, "{fast:?}");
+    }
+
+    #[test]
+    fn a_reader_that_hardly_works_is_not_surely_the_limit() {
+        let judged = |waiting_ns, worked_ns| {
+            let blocks = Stream {
+                bytes: 65_536 * 100,
+                buffering: Buffering::Block { capacity: 65_536 },
+                worked_ns: Some(worked_ns),
+                ..stream(100, 2 * MS, waiting_ns)
+            };
+            verdict(SAMPLED, 100 * MS, vec![blocks])
+        };
+        let busy = judged(60 * MS, 40 * MS);
+        assert_eq!(busy.limit, Limit::Reader, "{busy:?}");
+        let idle = judged(60 * MS, MS);
+        assert_eq!(idle.limit, Limit::Nothing);
+        let sentences = idle.sentences.join(" ");
+        assert!(
+            sentences.contains("The limit may be the reader"),
+            "{sentences}"
+        );
+        assert!(
+            sentences.contains("would save up to 60.0 ms"),
+            "{sentences}"
+        );
+        let short = judged(20 * MS, 0);
+        assert!(
+            short.sentences[0].ends_with("the reader keeps up."),
+            "{short:?}"
+        );
     }
 
     #[test]

@@ -3,11 +3,13 @@
 use super::interval::Interval;
 use super::language::Language;
 use super::tally::{Buffering, CallTally, FEWEST};
-use super::target::{Kind, Readers, Target};
+use super::target::{Kind, Target};
 use super::timeline::{Sample, Timeline};
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{IoCounters, Processor};
+use crate::platform::readers::{Readers, Used};
 use serde::Serialize;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// How the calls were observed.
@@ -74,6 +76,8 @@ pub(crate) struct Stream {
     pub(crate) in_kernel_ns: Interval,
     /// Time in write calls, asleep: until the reader made room, say.
     pub(crate) waiting_ns: u64,
+    /// What its readers took for more than to read, where that is known: no more of the waiting is their doing.
+    pub(crate) worked_ns: Option<u64>,
     /// How often it was seen so.
     pub(crate) waits: u64,
     /// Such time that is not counted, as the reader is a process that is traced, too.
@@ -227,6 +231,8 @@ pub(crate) struct Recording {
     pub(crate) missed: u64,
     /// A way in which it may have written that this mode does not see.
     pub(crate) unseen: Option<Unseen>,
+    /// What the processes that may read a place have used since a write was seen to wait for it.
+    pub(crate) readers: HashMap<(u64, u64), Used>,
     /// Limits of this mode that matter here.
     pub(crate) notes: Vec<String>,
     pub(crate) timeline: Timeline,

@@ -13,5 +13,5 @@ pub(crate) use findings::{
 pub(crate) use interval::Interval;
 pub(crate) use language::Language;
 pub(crate) use tally::{Buffering, CallTally, FEWEST, Log2Histogram};
-pub(crate) use target::{Kind, Readers, Target};
+pub(crate) use target::{Kind, Target};
 pub(crate) use timeline::{CallSpan, FREQUENCY, Frame, MOST_SPANS, Sample, Timeline};

@@ -1,14 +1,9 @@
 //! The destination of a descriptor, as `ls -l /proc/PID/fd` and `file` would say it, and its reader.
 
-use crate::platform::clock;
-use crate::platform::doing::Doing;
 use crate::platform::procfs;
+use crate::platform::readers::End;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::time::Duration;
-
-/// How long the processes that hold a pipe may take until one sleeps in a read.
-const WHILE_NS: u64 = 50_000_000;
 
 /// The kinds of destination that behave differently.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -49,9 +44,6 @@ impl Kind {
         }
     }
 }
-
-/// Processes with their names.
-pub(crate) type Readers = Vec<(i32, String)>;
 
 /// The destination of one descriptor. The default stands for a descriptor that was closed, or whose process ended, before
 /// it could be looked at.
@@ -167,48 +159,12 @@ impl Target {
         text + ")"
     }
 
-    /// If any process may read what is written here, those that do: the terminal emulator that holds the other side of a
-    /// pseudoterminal, or of the processes that have the pipe open for reading those that sleep in a read. If none does for a while, as where
-    /// they are slow, those that do not wait for another process, as a shell may. Found by looking through the processes of this machine that
-    /// this user may look at.
-    pub(crate) fn readers(&self) -> Option<Readers> {
-        let mut holders = match self.kind {
-            Kind::Terminal | Kind::Pipe => procfs::processes(),
-            _ => Vec::new(),
-        };
-        holders.retain(|&process| {
-            let mut descriptors = procfs::descriptors(process).into_iter();
-            descriptors.any(|descriptor| self.is_read_through(process, descriptor))
-        });
-        let reads_it = |&process: &i32| {
-            self.kind == Kind::Terminal
-                || Doing::sleeps_in_read(process, |from| self.is_read_through(process, from))
-        };
-        let until_ns = clock::now_ns() + WHILE_NS;
-        while !holders.iter().any(reads_it) && clock::now_ns() < until_ns && !holders.is_empty() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let mut readers: Vec<i32> = holders.iter().copied().filter(reads_it).collect();
-        if readers.is_empty() {
-            let ours = std::process::id() as i32;
-            let acts = |process: &&i32| **process != ours && !Doing::waits_for_another(**process);
-            readers.extend(holders.iter().filter(acts));
-        }
-        let named = |process| (process, procfs::name(process).unwrap_or_default());
-        (!holders.is_empty()).then(|| readers.into_iter().map(named).collect())
-    }
-
-    fn is_read_through(&self, process: i32, descriptor: i32) -> bool {
-        let Some(path) = procfs::link(process, descriptor) else {
-            return false;
-        };
-        let index = self.path.strip_prefix("/dev/pts/");
-        if self.kind == Kind::Terminal {
-            path.ends_with("ptmx")
-                && index.is_some()
-                && procfs::about(process, descriptor, "tty-index").as_deref() == index
-        } else {
-            path == self.path && procfs::access(process, descriptor) != Some(libc::O_WRONLY)
+    /// What processes may read at its other end, if it has one.
+    pub(crate) fn end(&self) -> Option<End<'_>> {
+        match self.kind {
+            Kind::Terminal => Some(End::Terminal(&self.path)),
+            Kind::Pipe => Some(End::Pipe(&self.path)),
+            _ => None,
         }
     }
 }
@@ -248,6 +204,8 @@ mod tests {
         let ours = std::process::id() as i32;
         assert!(
             target
+                .end()
+                .unwrap()
                 .readers()
                 .unwrap()
                 .iter()
@@ -268,7 +226,7 @@ mod tests {
             .unwrap();
         let process = sleeper.id() as i32;
         let is_named = |process| {
-            let readers = target.readers().unwrap_or_default();
+            let readers = target.end().unwrap().readers().unwrap_or_default();
             readers.iter().any(|reader| reader.0 == process)
         };
         let ours = std::process::id() as i32;
@@ -282,7 +240,7 @@ mod tests {
         sleeper.kill().unwrap();
         sleeper.wait().unwrap();
         // Not at once: another test's child holds the pipe, too, until it starts its program.
-        while target.readers().is_some() {}
+        while target.end().unwrap().readers().is_some() {}
     }
 
     #[test]
