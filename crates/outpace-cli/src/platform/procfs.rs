@@ -423,6 +423,11 @@ pub(crate) fn executable(process: i32) -> Option<PathBuf> {
     })
 }
 
+/// Whether it has no memory any more: then its descriptors are closed one by one, or are.
+pub(crate) fn is_ending(process: i32) -> bool {
+    executable(process).is_none()
+}
+
 /// Whether a process runs a program for another kind of processor than ours is: a 32-bit one on a 64-bit machine, whose system calls
 /// have other numbers.
 pub(crate) fn is_foreign(process: i32) -> bool {

@@ -46,10 +46,11 @@ pub(super) struct Look {
 /// Sees some of a thread's next writes. An error says that this is not permitted, or not possible now: a thread that sleeps in a call
 /// is not stopped, because some calls do not resume unchanged.
 pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
-    if !takes_writes_whole(process) {
+    let is_whole = takes_writes_whole(process);
+    if !is_whole && !procfs::is_ending(process) {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    if Doing::of(process, thread) != Doing::Running {
+    if !is_whole || Doing::of(process, thread) != Doing::Running {
         return Err(io::ErrorKind::WouldBlock.into());
     }
     let look = move || (rustix::thread::gettid(), look(process, thread, is_short));

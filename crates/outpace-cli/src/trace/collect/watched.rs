@@ -28,7 +28,7 @@ const PEEK_AGAIN: u64 = 6;
 const LOOK_AGAIN: u64 = 50;
 /// So many of a process's calls may go on between looks: they go where those go that are seen.
 pub(crate) fn unseen(calls: u64) -> u64 {
-    10_000.max(calls / 4)
+    10_000.max(calls / 3)
 }
 
 /// A process that hardly writes is looked at when it has had the kernel for this long, and then for four times as long.
@@ -268,7 +268,8 @@ impl Watched {
             let is_own = procfs::is_read_by_itself(process, descriptor, &descriptors);
             self.has_own_pipe |= is_own;
             let identity = Target::identity_of(process, descriptor);
-            self.writes_elsewhere |= !is_own && self.stream_at(identity).is_none();
+            let is_elsewhere = !is_own && self.stream_at(identity).is_none();
+            self.writes_elsewhere |= is_elsewhere && !procfs::is_ending(process);
         }
         true
     }
@@ -472,13 +473,14 @@ impl Watched {
         if !is_small {
             return Some(thread);
         }
-        self.tried_at = own.write_calls;
         // With few writes, the thread had no processor, or has just stopped writing: it is worth another try.
         let is_short = self.is_peeked || self.peeks >= peek::MOST_LONG;
-        match self.look_at(thread, is_short) {
-            Ok(()) => None,
-            Err(error) => (error.kind() != io::ErrorKind::WouldBlock).then_some(thread),
-        }
+        let looked = self.look_at(thread, is_short);
+        let sleeps =
+            (looked.as_ref()).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        // Else the next search tries again.
+        self.tried_at = [own.write_calls, self.tried_at][usize::from(sleeps)];
+        looked.is_err_and(|_| !sleeps).then_some(thread)
     }
 
     /// Takes an exact look at a thread.

@@ -52,8 +52,8 @@ const WAITED: f64 = 0.75;
 const LEAST_LEFT: f64 = 0.005;
 /// Where tracepoints take more than one part in this many of the time, on the clock or on processors, times say little.
 const DISTORTED: u64 = 4;
-/// Where more than this part of the calls was missed, and took more than this part of the time, nobody knows that they are no problem.
-const MISSED: [f64; 2] = [0.1, 0.02];
+/// Where more than this part of the calls was missed, and could make a change worth it, nobody knows that they are no problem.
+const MISSED: f64 = 0.1;
 /// The difference between two runs of a program, in parts of its time, below and above the likely one: a narrow lower end tells a user
 /// more. And in parts of its waits for a processor, as what takes that also evicts caches, delays readers and slows the other thread of a
 /// core.
@@ -179,7 +179,7 @@ impl Verdict {
         let ran_ns = run.wall_ns.saturating_sub(run.delayed_ns);
         let least_ns = ran_ns.min(run.user_ns + run.system_ns);
         let is_distorted = run.mode == Mode::Tracepoints && run.overhead_ns * DISTORTED > least_ns;
-        let may_be_long = missed > MISSED[0] * seen && missed_ns >= MISSED[1] * now;
+        let may_be_long = missed > MISSED * seen && missed_ns >= (WORTH_IT - gain) * now;
         // Small writes that take long do so beside others, and so do waits for a slow reader.
         let is_calls = verdict.limit == Limit::Calls;
         let may_change_it = |&it: &Unseen| it == Unseen::Held || (it == Unseen::Sent && !is_calls);
