@@ -79,10 +79,8 @@ impl Doing {
 
     /// Whether a thread of a process sleeps in a read from one of these descriptors.
     pub(crate) fn sleeps_in_read(process: i32, is_it: impl Fn(i32) -> bool) -> bool {
-        const READS: [i64; 3] = [libc::SYS_read, libc::SYS_readv, libc::SYS_splice];
-        let threads = procfs::threads(process).into_iter();
-        let mut calls = threads.filter_map(|thread| Self::of(process, thread).call());
-        calls.any(|(number, [from, ..])| READS.contains(&number) && is_it(from as i32))
+        let mut threads = procfs::threads(process).into_iter();
+        threads.any(|thread| Self::of(process, thread).sleeps_in_read_of(&is_it))
     }
 
     /// Whether it waits until a file is open for writing, is emptied or has taken the place of another (the kernel may write first what the
@@ -115,21 +113,37 @@ impl Doing {
 
     /// Of these descriptors, the one without room that a thread of a process waits for, perhaps among others, in such a call.
     pub(crate) fn awaits_room(self, process: i32, is_it: impl Fn(i32) -> bool) -> Option<i32> {
-        let (number, [first, count, written, ..]) = self.call()?;
+        self.awaits(OUT, process, is_it)
+    }
+
+    /// Whether a thread of a process sleeps until there is something to read from one of these descriptors, in a read or in such a call.
+    pub(crate) fn awaits_input(self, process: i32, is_it: impl Fn(i32) -> bool) -> bool {
+        self.sleeps_in_read_of(&is_it) || self.awaits(IN, process, is_it).is_some()
+    }
+
+    fn sleeps_in_read_of(self, is_it: impl Fn(i32) -> bool) -> bool {
+        const READS: [i64; 3] = [libc::SYS_read, libc::SYS_readv, libc::SYS_splice];
+        let call = self.call();
+        call.is_some_and(|(number, [from, ..])| READS.contains(&number) && is_it(from as i32))
+    }
+
+    fn awaits(self, event: u32, process: i32, is_it: impl Fn(i32) -> bool) -> Option<i32> {
+        let (number, [first, second, written, ..]) = self.call()?;
         let at = POLLS.iter().position(|&polls| polls == number)?;
         match at {
             0..2 => {
-                let all = procfs::peek(process, first, 8 * count.min(MOST))?;
-                let for_room = all
+                let all = procfs::peek(process, first, 8 * second.min(MOST))?;
+                let for_it = all
                     .as_chunks::<8>()
                     .0
                     .iter()
-                    .filter(|one| one[4] & OUT as u8 != 0);
-                let mut all = for_room.map(|&[a, b, c, d, ..]| i32::from_ne_bytes([a, b, c, d]));
+                    .filter(|one| one[4] & event as u8 != 0);
+                let mut all = for_it.map(|&[a, b, c, d, ..]| i32::from_ne_bytes([a, b, c, d]));
                 all.find(|&descriptor| is_it(descriptor))
             }
             2..4 => {
-                let set = procfs::peek(process, written, first.min(MOST).div_ceil(8))?;
+                let at = [second, written][usize::from(event == OUT)];
+                let set = procfs::peek(process, at, first.min(MOST).div_ceil(8))?;
                 let is_in = |at: i32| set[at as usize / 8] & 1 << (at % 8) != 0;
                 (0..8 * set.len() as i32).find(|&descriptor| is_in(descriptor) && is_it(descriptor))
             }
@@ -140,9 +154,9 @@ impl Doing {
                     let mut words = line.strip_prefix("tfd:")?.split_ascii_whitespace();
                     let descriptor = words.next()?.parse().ok()?;
                     let events = u32::from_str_radix(words.nth(1)?, 16).ok()?;
-                    let is_it = events & OUT != 0 && is_it(descriptor);
+                    let is_it = events & event != 0 && is_it(descriptor);
                     // Beside room of which it has been told a thread goes to sleep nevertheless.
-                    let is_told_once = events & libc::EPOLLET as u32 != 0;
+                    let is_told_once = event == OUT && events & libc::EPOLLET as u32 != 0;
                     let waits = is_it && (!is_told_once || lacks_room(process, descriptor));
                     waits.then_some(descriptor)
                 };
@@ -191,8 +205,9 @@ impl Doing {
     }
 }
 
-/// `POLLOUT` and `EPOLLOUT`.
+/// `POLLOUT` and `EPOLLOUT`, `POLLIN` and `EPOLLIN`.
 const OUT: u32 = libc::POLLOUT as u32;
+const IN: u32 = libc::POLLIN as u32;
 
 /// Whether a descriptor that a process polls has no room. The first poll of a pipe makes each later write to it dearer: no other is asked.
 fn lacks_room(process: i32, descriptor: i32) -> bool {

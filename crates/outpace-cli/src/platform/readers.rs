@@ -2,7 +2,7 @@
 
 use super::clock;
 use super::doing::Doing;
-use super::procfs::{self, IoCounters, Processor};
+use super::procfs::{self, IoCounters, Processor, Stat};
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -11,19 +11,22 @@ const WHILE_NS: u64 = 50_000_000;
 /// A reader that only reads takes no longer for each turn on a processor: to wake up, to read, and to wake the writer. From a terminal that
 /// takes 10 to 200 µs in a virtual machine.
 const TURN_NS: u64 = 250_000;
-/// And sleeps no longer, on average, between them: else it may sleep although there is something to read.
-const PROMPT_NS: u64 = 1_000_000;
+/// It sleeps no longer, on average, between them.
+const PROMPT_NS: u64 = 500_000;
+/// Fewer looks at it show little.
+const FEWEST_LOOKS: u64 = 4;
 
 /// Processes with their names.
 pub(crate) type Readers = Vec<(i32, String)>;
 
 /// The end into which a program writes, by its link in `/proc/PID/fd`.
-pub(crate) enum End<'a> {
-    Terminal(&'a str),
-    Pipe(&'a str),
+#[derive(Clone, Debug)]
+pub(crate) enum End {
+    Terminal(String),
+    Pipe(String),
 }
 
-impl End<'_> {
+impl End {
     /// If any process may read what is written here, those that do: the terminal emulator that holds the other side of a
     /// pseudoterminal, or of the processes that have the pipe open for reading those that sleep in a read. If none does for a while, as where
     /// they are slow, those that do not wait for another process, as a shell may. Found by looking through the processes of this machine that
@@ -76,58 +79,191 @@ impl End<'_> {
     }
 }
 
-/// What the processes at the other end have used from one moment to another.
-#[derive(Debug)]
-pub(crate) struct Used {
-    from_ns: u64,
-    to_ns: u64,
-    by: HashMap<i32, (Processor, IoCounters)>,
+/// What one of the processes at the other end has done since a write was first seen to wait for it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Reader {
+    processor: Processor,
+    io: IoCounters,
+    /// While a write waited, and otherwise.
+    looks: [Looks; 2],
 }
 
-impl Used {
+/// How often it was looked at; found asleep until there is something to read; and asleep elsewhere.
+#[derive(Clone, Copy, Debug, Default)]
+struct Looks {
+    all: u64,
+    ready: u64,
+    asleep: u64,
+}
+
+/// The processes at the other end, from one moment to another.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    end: End,
+    from_ns: u64,
+    to_ns: u64,
+    by: HashMap<i32, Reader>,
+}
+
+/// What is the doing of readers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slow {
+    /// Of the time in which writes wait, likely and at most. In the rest of it the kernel hands over to them what was written.
+    pub(crate) likely_ns: u64,
+    pub(crate) most_ns: u64,
+    /// The time in which they sleep elsewhere, whether or not a write waits.
+    pub(crate) asleep_ns: u64,
+}
+
+/// What is seen of their sleep is an estimate: at least this part of it is real.
+const ASLEEP: f64 = 0.75;
+
+impl Slow {
+    /// The time that a program cannot go below, whatever it writes: at least, likely and at most.
+    pub(crate) fn taken_ns(&self) -> [f64; 3] {
+        let asleep_ns = self.asleep_ns as f64;
+        let [likely, most] = [self.likely_ns, self.most_ns].map(|ns| asleep_ns.max(ns as f64));
+        [ASLEEP * asleep_ns, likely, most]
+    }
+}
+
+impl Observed {
     /// From now on.
-    pub(crate) fn by(holders: &End) -> Self {
-        let with_use = |process| Some((process, Self::until_now(process)?));
-        let by = holders.holders().into_iter().filter_map(with_use);
+    pub(crate) fn begin(end: End) -> Self {
+        let reader = |process| Some((process, Reader::until_now(process)?));
+        let by = end.holders().into_iter().filter_map(reader).collect();
         Self {
-            by: by.collect(),
+            end,
+            by,
             from_ns: clock::now_ns(),
             to_ns: 0,
+        }
+    }
+
+    /// Sees what they do at this moment, in which a write may wait.
+    pub(crate) fn look(&mut self, waits: bool) {
+        for (&process, reader) in &mut self.by {
+            let threads = procfs::threads(process).into_iter();
+            let doing = threads.map(|thread| Doing::of(process, thread));
+            let doing: Vec<Doing> = doing.filter(|doing| *doing != Doing::Hidden).collect();
+            if doing.is_empty() {
+                continue;
+            }
+            let is_it = |from| self.end.is_read_through(process, from);
+            let is_ready = doing.iter().any(|doing| doing.awaits_input(process, is_it));
+            let is_asleep = !is_ready && !doing.contains(&Doing::Running);
+            let looks = &mut reader.looks[usize::from(!waits)];
+            looks.all += 1;
+            looks.ready += u64::from(is_ready);
+            looks.asleep += u64::from(is_asleep);
         }
     }
 
     /// Until now.
     pub(crate) fn end(&mut self) {
         self.to_ns = clock::now_ns();
-        self.by.retain(|&process, before| {
-            let used = Self::until_now(process);
-            let has_lived = used.is_some();
-            let (processor, io) = used.unwrap_or_default();
-            *before = (processor.since(before.0), io.since(before.1));
+        self.by.retain(|&process, reader| {
+            let now = Reader::until_now(process);
+            let has_lived = now.is_some();
+            let now = now.unwrap_or_default();
+            reader.processor = now.processor.since(reader.processor);
+            reader.io = now.io.since(reader.io);
             has_lived
         });
     }
 
-    fn until_now(process: i32) -> Option<(Processor, IoCounters)> {
-        Some((procfs::processor(process)?, IoCounters::of(process).ok()?))
+    /// What is the doing of these readers, of so much time in which writes waited. Not known of a reader that passes on what it reads, as that
+    /// may wait for another; nor of one that sleeps for long, where it cannot be seen in what.
+    pub(crate) fn slow(&self, waiting_ns: u64, readers: &Readers) -> Option<Slow> {
+        let all = readers.iter().map(|(process, _)| self.by.get(process));
+        let all = all.collect::<Option<Vec<&Reader>>>()?;
+        let passes_on = |reader: &&Reader| reader.io.bytes_written * 2 > reader.io.bytes_read;
+        if all.is_empty() || all.iter().any(passes_on) {
+            return None;
+        }
+        let [in_waits, otherwise] = [0, 1].map(|when| {
+            let looks = all.iter().map(|reader| reader.looks[when]);
+            looks.fold(Looks::default(), Looks::plus)
+        });
+        let since_ns = self.to_ns - self.from_ns;
+        let (slept_ns, most_ns) = if in_waits.all >= FEWEST_LOOKS {
+            let part = |of| in_waits.part(of, waiting_ns);
+            (part(in_waits.asleep), part(in_waits.all - in_waits.ready))
+        } else if all.iter().all(|reader| reader.is_prompt(since_ns)) {
+            (0, waiting_ns)
+        } else {
+            return None;
+        };
+        let worked_ns: u64 = all.iter().map(|reader| reader.worked_ns()).sum();
+        let whenever = in_waits.plus(otherwise);
+        Some(Slow {
+            likely_ns: most_ns.min(slept_ns + worked_ns),
+            most_ns,
+            asleep_ns: whenever.part(whenever.asleep, since_ns),
+        })
+    }
+}
+
+impl Looks {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            all: self.all + other.all,
+            ready: self.ready + other.ready,
+            asleep: self.asleep + other.asleep,
+        }
     }
 
-    /// The time that these readers have worked, beyond what it takes to read: no more of a writer's waits is their doing. In the others the
-    /// kernel hands over to them what was written. Not known of readers that sleep for long, or pass on what they read: they may wait for
-    /// something else.
-    pub(crate) fn worked_ns(&self, readers: &Readers) -> Option<u64> {
-        let worked_ns = |&(reader, _): &(i32, String)| {
-            let (used, io) = self.by.get(&reader)?;
-            let asleep_ns =
-                (self.to_ns - self.from_ns).saturating_sub(used.total_ns + used.delayed_ns);
-            let is_prompt = asleep_ns <= used.turns * PROMPT_NS;
-            let in_program_ns = used.user_ns.saturating_sub(procfs::UNIT_NS);
-            let worked_ns = in_program_ns.max(used.total_ns.saturating_sub(used.turns * TURN_NS));
-            (is_prompt && io.bytes_written * 2 <= io.bytes_read).then_some(worked_ns)
-        };
-        let worked_ns = readers.iter().map(worked_ns).sum::<Option<u64>>();
-        worked_ns.filter(|_| !readers.is_empty())
+    /// The part of a time in which so many of them were.
+    fn part(self, of: u64, whole_ns: u64) -> u64 {
+        (whole_ns as f64 * of as f64 / self.all.max(1) as f64) as u64
     }
+}
+
+impl Reader {
+    fn until_now(process: i32) -> Option<Self> {
+        Some(Self {
+            processor: procfs::processor(process)?,
+            io: IoCounters::of(process).ok()?,
+            ..Self::default()
+        })
+    }
+
+    /// The time that it has worked, beyond what it takes to read.
+    fn worked_ns(&self) -> u64 {
+        let used = self.processor;
+        let in_program_ns = used.user_ns.saturating_sub(procfs::UNIT_NS);
+        in_program_ns.max(used.total_ns.saturating_sub(used.turns * TURN_NS))
+    }
+
+    /// Whether it slept for short times only, as one that waits for a busy writer does.
+    fn is_prompt(&self, since_ns: u64) -> bool {
+        let used = self.processor;
+        let asleep_ns = since_ns.saturating_sub(used.total_ns + used.delayed_ns);
+        asleep_ns <= used.turns * PROMPT_NS
+    }
+}
+
+/// A read costs a reader in its own code, at most, most likely and at least: awk and Perl 500 ns, Python 1,100, gzip 2,500. Larger writes spare
+/// it no byte, and no read of a part of a write: these cost in the kernel.
+const READ_NS: [f64; 3] = [2_500.0, 800.0, 0.0];
+const BYTE_NS: [f64; 3] = [0.0, 0.5, 1.5];
+const PART_NS: [f64; 3] = [0.0, 200.0, 400.0];
+/// Hundredths of a second in which a shell starts the parts of a pipeline. What a reader has done before, a longer start among it, is counted
+/// as computed for us.
+const TOGETHER: u64 = 5;
+
+/// The processor time of a reader in its own code, without that of its reads, of which there are so many fewer with larger writes. Known of one
+/// that was started with us: others may have read much else.
+pub(crate) fn computed_ns(reader: i32, writes: u64) -> Option<[f64; 3]> {
+    let ours = Stat::of(std::process::id() as i32)?.start;
+    let stat = Stat::of(reader).filter(|stat| stat.start + TOGETHER >= ours)?;
+    let io = IoCounters::of(reader).ok()?;
+    let whole = io.read_calls.min(writes);
+    let part = |at: usize| {
+        let read_ns = io.bytes_read as f64 * BYTE_NS[at] - whole as f64 * READ_NS[at];
+        stat.processor.user_ns as f64 + read_ns + (io.read_calls - whole) as f64 * PART_NS[at]
+    };
+    Some([0, 1, 2].map(part))
 }
 
 #[cfg(test)]
@@ -136,46 +272,75 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    fn used(total_ms: u64, user_ms: u64, turns: u64) -> Processor {
-        Processor {
-            total_ns: total_ms * MS,
-            user_ns: user_ms * MS,
-            turns,
-            ..Processor::default()
+    /// One that used a processor for so many milliseconds, of these in its own code, in so many turns.
+    fn reader(total_ms: u64, user_ms: u64, turns: u64) -> Reader {
+        Reader {
+            processor: Processor {
+                total_ns: total_ms * MS,
+                user_ns: user_ms * MS,
+                turns,
+                ..Processor::default()
+            },
+            io: IoCounters {
+                bytes_read: 1000,
+                ..IoCounters::default()
+            },
+            ..Reader::default()
         }
     }
 
-    /// What is known of a reader after one second.
-    fn worked_ns(processor: Processor, bytes_written: u64) -> Option<u64> {
-        let io = IoCounters {
-            bytes_read: 1000,
-            bytes_written,
-            ..IoCounters::default()
-        };
-        let used = Used {
+    /// What is its doing of 500 of 1,000 milliseconds in which writes waited.
+    fn slow_ms(reader: Reader) -> Option<[u64; 3]> {
+        let observed = Observed {
+            end: End::Pipe(String::new()),
             from_ns: 0,
             to_ns: 1000 * MS,
-            by: HashMap::from([(1, (processor, io))]),
+            by: HashMap::from([(1, reader)]),
         };
-        used.worked_ns(&vec![(1, String::new())])
+        let slow = observed.slow(500 * MS, &vec![(1, String::new())]);
+        slow.map(|slow| [slow.likely_ns, slow.most_ns, slow.asleep_ns].map(|ns| ns / MS))
+    }
+
+    /// The same of one that was found ready and asleep so often in ten looks while a write waited, and in ten others.
+    fn looked_at(reader: Reader, in_waits: [u64; 2], otherwise: [u64; 2]) -> Option<[u64; 3]> {
+        let looks = [in_waits, otherwise].map(|[ready, asleep]| Looks {
+            all: 10,
+            ready,
+            asleep,
+        });
+        slow_ms(Reader { looks, ..reader })
     }
 
     #[test]
-    fn a_reader_that_only_reads_has_not_worked() {
-        assert_eq!(worked_ns(used(300, 10, 1200), 0), Some(0));
+    fn a_reader_that_only_reads_is_not_what_a_write_waits_for() {
+        assert_eq!(slow_ms(reader(300, 10, 1400)), Some([0, 500, 0]));
+        let ready = looked_at(reader(300, 10, 1400), [8, 0], [10, 0]);
+        assert_eq!(ready, Some([0, 100, 0]));
     }
 
     #[test]
     fn a_reader_works_in_its_own_code_or_in_the_kernel() {
-        assert_eq!(worked_ns(used(700, 410, 2000), 0), Some(400 * MS));
-        assert_eq!(worked_ns(used(700, 10, 1000), 0), Some(450 * MS));
+        assert_eq!(slow_ms(reader(700, 410, 2000)), Some([400, 500, 0]));
+        assert_eq!(slow_ms(reader(700, 10, 1000)), Some([450, 500, 0]));
     }
 
     #[test]
-    fn a_reader_that_sleeps_for_long_or_passes_on_may_wait_for_something_else() {
-        assert_eq!(worked_ns(used(10, 0, 900), 0), None);
-        assert_eq!(worked_ns(used(300, 10, 1200), 400), Some(0));
-        assert_eq!(worked_ns(used(300, 10, 1200), 600), None);
+    fn a_reader_that_sleeps_elsewhere_is_what_a_write_waits_for() {
+        let asleep = looked_at(reader(1, 0, 900), [0, 9], [5, 5]);
+        assert_eq!(asleep, Some([450, 500, 700]));
+        // Where it cannot be seen.
+        assert_eq!(slow_ms(reader(10, 0, 900)), None);
+    }
+
+    #[test]
+    fn a_reader_that_passes_on_what_it_reads_may_wait_for_another() {
+        let passing = |bytes_written| {
+            let mut reader = reader(300, 10, 1400);
+            reader.io.bytes_written = bytes_written;
+            slow_ms(reader)
+        };
+        assert_eq!(passing(400), Some([0, 500, 0]));
+        assert_eq!(passing(600), None);
     }
 
     #[test]
@@ -192,19 +357,85 @@ mod tests {
             .spawn()
             .unwrap();
         let process = busy.id() as i32;
-        let mut used = Used::by(&End::Pipe(&path));
+        let end = End::Pipe(path);
+        let mut observed = Observed::begin(end);
         let before = procfs::processor(process).unwrap();
         let in_program_ns = || procfs::processor(process).unwrap().since(before).user_ns;
-        while in_program_ns() < 5 * procfs::UNIT_NS {}
-        used.end();
+        while in_program_ns() < 5 * procfs::UNIT_NS {
+            observed.look(true);
+        }
+        observed.end();
         let readers = vec![(process, String::new())];
-        assert!(
-            used.worked_ns(&readers) >= Some(4 * procfs::UNIT_NS),
-            "{used:?}"
+        let whole_ns = observed.to_ns - observed.from_ns;
+        let slow = observed.slow(whole_ns, &readers).unwrap();
+        assert!(slow.likely_ns >= 4 * procfs::UNIT_NS, "{observed:?}");
+        assert_eq!(
+            (slow.most_ns, slow.asleep_ns),
+            (whole_ns, 0),
+            "{observed:?}"
         );
-        assert_eq!(used.worked_ns(&vec![(i32::MAX, String::new())]), None);
-        assert_eq!(used.worked_ns(&Vec::new()), None);
+        assert!(observed.slow(1, &vec![(i32::MAX, String::new())]).is_none());
+        assert!(observed.slow(1, &Vec::new()).is_none());
         busy.kill().unwrap();
         busy.wait().unwrap();
+    }
+
+    #[test]
+    fn a_reader_that_waits_for_input_is_ready_and_one_that_sleeps_is_not() {
+        let scripts = [
+            ("import os; os.read(0, 1)", true),
+            ("import select; select.select([0], [], [])", true),
+            (
+                "import select; p = select.poll(); p.register(0, 1); p.poll()",
+                true,
+            ),
+            (
+                "import select; e = select.epoll(); e.register(0, 1); e.poll()",
+                true,
+            ),
+            ("import time; time.sleep(1000)", false),
+            ("import select; select.select([], [], [], 1000)", false),
+        ];
+        for (script, is_ready) in scripts {
+            let (reader, writer) = std::io::pipe().unwrap();
+            let ours = std::process::id() as i32;
+            let path = procfs::link(ours, std::os::fd::AsRawFd::as_raw_fd(&writer)).unwrap();
+            let python = std::process::Command::new("python3")
+                .args(["-c", script])
+                .stdin(reader)
+                .spawn();
+            let Ok(mut python) = python else {
+                return eprintln!("skipped: no python3");
+            };
+            let process = python.id() as i32;
+            let end = End::Pipe(path);
+            let looks = std::iter::repeat_with(|| {
+                let mut observed = Observed::begin(end.clone());
+                observed.look(true);
+                observed.by[&process].looks[0]
+            });
+            // Until it has begun to sleep there.
+            let is_it = |looks: Looks| [looks.asleep, looks.ready][usize::from(is_ready)] > 0;
+            let mut in_a_row = 0;
+            for looks in looks {
+                in_a_row = (in_a_row + 1) * u64::from(is_it(looks));
+                if in_a_row == 100 {
+                    break;
+                }
+            }
+            python.kill().unwrap();
+            python.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_reader_has_computed_is_known_if_it_was_started_with_us() {
+        let ours = computed_ns(std::process::id() as i32, 0).unwrap();
+        assert!(ours.is_sorted(), "{ours:?}");
+        assert!(computed_ns(i32::MAX, 0).is_none());
+        let first = Stat::of(1).filter(|first| {
+            first.start + TOGETHER < Stat::of(std::process::id() as i32).unwrap().start
+        });
+        assert!(first.is_none() || computed_ns(1, 0).is_none());
     }
 }

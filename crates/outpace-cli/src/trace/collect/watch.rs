@@ -6,7 +6,7 @@ use super::watched::Watched;
 use crate::platform::clock;
 use crate::platform::ending::{self, Ending};
 use crate::platform::procfs::{self, IoCounters};
-use crate::platform::readers::Used;
+use crate::platform::readers::Observed;
 use crate::platform::{interrupts, signals, stops};
 use crate::trace::model::{Mode, Recording};
 use crate::user::quantity::{counted, grouped};
@@ -112,7 +112,7 @@ impl Watcher {
             // Those that are left have the counts of the children that they have waited for.
             run.tree = (alive.values().map(Watched::with_children)).reduce(IoCounters::plus);
         }
-        run.readers.values_mut().for_each(Used::end);
+        run.readers.values_mut().for_each(Observed::end);
         self.ended.extend(alive.drain().map(|(_, watched)| watched));
         self.ended.sort_by_key(|process| process.first_ns);
         // The tree was ready to run without a processor, or stopped, while the first thread of the root was, or one that wrote.
@@ -246,14 +246,18 @@ impl Watcher {
         let parents: HashSet<i32> = alive.map(|process| process.stat.parent).collect();
         let is_last = |process: &&i32| !parents.contains(process);
         let beside_others = self.alive.keys().filter(is_last).count() > 1;
-        let (alive, timeline) = (self.alive.values_mut(), &mut self.run.timeline);
-        alive.for_each(|watched| watched.sample([from_ns, now_ns], beside_others, timeline));
-        for target in self.alive.values().flat_map(Watched::waited_for) {
-            if let Some(end) = target.end() {
-                let known = self.run.readers.entry(target.identity);
-                known.or_insert_with(|| Used::by(&end));
+        let mut awaited = HashSet::new();
+        for watched in self.alive.values_mut() {
+            let timeline = &mut self.run.timeline;
+            for target in watched.sample([from_ns, now_ns], beside_others, timeline) {
+                if let Some(end) = target.end().filter(|_| awaited.insert(target.identity)) {
+                    let readers = self.run.readers.entry(target.identity);
+                    readers.or_insert_with(|| Observed::begin(end));
+                }
             }
         }
+        let places = self.run.readers.iter_mut();
+        places.for_each(|(place, readers)| readers.look(awaited.contains(place)));
     }
 
     /// Stops with the program.

@@ -510,17 +510,18 @@ impl Watched {
         is_uncounted
     }
 
-    /// Samples every thread, for the time since the last sample. `beside_others`: other processes may go on while it waits.
+    /// Samples every thread, for the time since the last sample, and gives the places that writes wait for. `beside_others`: other processes
+    /// may go on while it waits.
     pub(super) fn sample(
         &mut self,
         [from_ns, now_ns]: [u64; 2],
         beside_others: bool,
         timeline: &mut Timeline,
-    ) {
+    ) -> Vec<Target> {
         let mut threads = self.threads.doing();
         threads.retain(|_| !self.stat.is_stopped);
         let one_runs = threads.iter().any(|thread| thread.1 == Doing::Running) || beside_others;
-        let mut one_polls = false;
+        let (mut one_polls, mut awaited) = (false, Vec::new());
         for (thread, doing) in threads {
             let Some((call, is_new)) = self.asleep_in(thread, doing) else {
                 self.asleep[1] += u64::from(matches!(doing, Doing::InCall { .. } | Doing::Asleep));
@@ -553,13 +554,9 @@ impl Watched {
             };
             let track = [self.process, thread, descriptor];
             timeline.add(track, &self.program, span);
+            awaited.extend(self.targets.get(&descriptor).cloned());
         }
-    }
-
-    /// The places for which it was seen to wait in a write.
-    pub(super) fn waited_for(&self) -> impl Iterator<Item = &Target> {
-        let seen = self.seen.iter().filter(|(_, seen)| seen.waiting_ns > 0);
-        seen.filter_map(|(descriptor, _)| self.targets.get(descriptor))
+        awaited
     }
 
     /// The write in which a thread is asleep, or the call that waits for a device, and whether it was not in that one before. The size

@@ -243,7 +243,7 @@ mod tests {
             },
             readers: Vec::new(),
             spare_ns: None,
-            worked_ns: None,
+            by_readers: None,
             calls: CALLS as u64,
             bytes: 10 * CALLS as u64,
             tally: CallTally::default(),

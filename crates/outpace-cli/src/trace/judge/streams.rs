@@ -1,8 +1,7 @@
 //! Which streams were written to, by which programs, how they are buffered and what that took.
 
 use super::estimate::{self, Cost};
-use crate::platform::procfs::{IoCounters, Stat};
-use crate::platform::readers::Readers;
+use crate::platform::readers::{self, Observed, Readers, Slow};
 use crate::trace::collect::exact::LedgerEntry;
 use crate::trace::collect::watched::{SampledWrites, Watched, unseen};
 use crate::trace::model::{
@@ -110,22 +109,6 @@ fn outlived(processes: &[Watched], long_ns: u64) -> impl Fn(&Watched) -> bool {
     }
 }
 
-/// A read costs a reader in its own code, at most, most likely and at least: awk and Perl 500 ns, Python 1,100, gzip 2,500.
-const READ_NS: [f64; 3] = [2_500.0, 800.0, 0.0];
-/// Hundredths of a second in which a shell starts the parts of a pipeline. What a reader has done before, a longer start among it, is counted
-/// as computed for us.
-const TOGETHER: u64 = 5;
-
-/// The processor time of a reader in its own code, without that of its reads, which become fewer with the writes. Known of one that was started
-/// with us: others may have read much else.
-fn computed_ns(reader: i32) -> Option<Interval> {
-    let ours = Stat::of(std::process::id() as i32)?.start;
-    let stat = Stat::of(reader).filter(|stat| stat.start + TOGETHER >= ours)?;
-    let reads = IoCounters::of(reader).ok()?.read_calls as f64;
-    let parts = READ_NS.map(|ns| stat.processor.user_ns as f64 - reads * ns);
-    Some(Interval::of(parts))
-}
-
 /// The places that were written to, with the readers of each, which are looked for once.
 struct Places<'a>(&'a Recording, HashMap<(u64, u64), Option<Readers>>);
 
@@ -142,18 +125,22 @@ impl Places<'_> {
         }
         let place = &stream.slept_in;
         let known = self.1.entry(place.identity);
-        let readers = known.or_insert_with(|| place.end().and_then(|end| end.readers()));
-        stream.readers = readers.clone().unwrap_or_default();
-        let computed_ns = stream
-            .readers
+        let found = known.or_insert_with(|| place.end().and_then(|end| end.readers()));
+        stream.readers = found.clone().unwrap_or_default();
+        let observed = self.0.readers.get(&place.identity);
+        let slow = |all: &Observed| all.slow(stream.waiting_ns, &stream.readers);
+        stream.by_readers = observed.and_then(slow);
+        // Larger writes do not make a slow reader faster.
+        let readers = stream.readers.iter().filter(|_| place.kind == Kind::Pipe);
+        let computed_ns = readers.filter_map(|reader| readers::computed_ns(reader.0, stream.calls));
+        let taken_ns = stream
+            .by_readers
             .iter()
-            .filter_map(|reader| computed_ns(reader.0));
-        let spare_ns = computed_ns.map(|ns| ns.taken_from(self.0.now_ns() as f64));
-        let spare_ns = spare_ns.filter(|_| place.kind == Kind::Pipe);
-        let used = self.0.readers.get(&place.identity);
-        stream.worked_ns = used.and_then(|used| used.worked_ns(&stream.readers));
-        stream.spare_ns = spare_ns.min_by(|a, b| a.low.total_cmp(&b.low));
-        let ended_with_it = || self.0.ending.is_some() && readers.is_none() && !place.is_ours();
+            .map(Slow::taken_ns)
+            .chain(computed_ns);
+        let spare_ns = taken_ns.map(|ns| Interval::of(ns).taken_from(self.0.now_ns() as f64));
+        stream.spare_ns = spare_ns.reduce(Interval::at_most);
+        let ended_with_it = || self.0.ending.is_some() && found.is_none() && !place.is_ours();
         match place.kind {
             Kind::Pipe => is_read_within || ended_with_it(),
             _ => place.is_memory(),
@@ -760,17 +747,6 @@ mod tests {
         assert_eq!(streams[0].waiting_ns, 0);
         assert_eq!(streams[1].descriptors, Descriptors::One(2));
         assert_eq!((streams[1].calls, streams[1].waiting_ns), (0, 5_000_000));
-    }
-
-    #[test]
-    fn what_a_reader_has_computed_is_known_if_it_was_started_with_us() {
-        let ours = computed_ns(std::process::id() as i32).unwrap();
-        assert!(ours.low <= ours.likely && ours.likely <= ours.high);
-        assert!(computed_ns(i32::MAX).is_none());
-        let first = Stat::of(1).filter(|first| {
-            first.start + TOGETHER < Stat::of(std::process::id() as i32).unwrap().start
-        });
-        assert!(first.is_none() || computed_ns(1).is_none());
     }
 
     #[test]

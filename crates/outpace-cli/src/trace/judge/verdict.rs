@@ -111,27 +111,22 @@ impl Verdict {
             high: likely_ns + missed_ns + error(chances[1], above, hidden_ns),
         }
         .within(0.0, most_saved_ns);
-        // The waits that are the readers' doing, as far as is known, and all of them.
-        let by_readers_ns =
-            |stream: &Stream| slow_ns(stream).min(stream.worked_ns.unwrap_or(u64::MAX));
-        let [waiting, most_waiting] =
-            [by_readers_ns, slow_ns].map(|part| sum(part).min(writing_ns) as f64);
+        let waits = [
+            sum(|stream| slow_ns(stream)[0]),
+            sum(|stream| slow_ns(stream)[1]),
+        ];
+        let [waiting, most_waiting] = waits.map(|ns| ns.min(writing_ns) as f64);
         // Where other threads ran meanwhile, the wait may have delayed nothing.
-        let overlaps = streams.iter();
-        let overlaps = overlaps.map(|stream| stream.overlapped_ns.min(by_readers_ns(stream)));
-        let overlapped = overlaps.sum::<u64>() as f64;
+        let overlapped = sum(|stream| stream.overlapped_ns.min(slow_ns(stream)[0])) as f64;
         let alone = (waiting - overlapped).max(0.0);
+        let by_readers = Interval::of([WAITED * alone, alone.midpoint(waiting), most_waiting]);
         let mut verdict = Self {
             limit: Limit::Nothing,
             share: writing_ns as f64 / now,
             now_ns,
             blocks_save_ns,
-            fast_reader_saves_ns: Interval::of([
-                WAITED * alone,
-                alone.midpoint(waiting),
-                most_waiting,
-            ])
-            .within(0.0, now_ns.saturating_sub(run.busiest_ns) as f64),
+            fast_reader_saves_ns: by_readers
+                .within(0.0, now_ns.saturating_sub(run.busiest_ns) as f64),
             sentences: Vec::new(),
             remedies: Vec::new(),
         };
@@ -173,7 +168,7 @@ impl Verdict {
                 let saved = estimate::saved_by_blocks(stream);
                 (saved.likely + saved.high) as u64
             }
-            Limit::Reader => slow_ns(stream),
+            Limit::Reader => slow_ns(stream)[1],
             _ => stream.writing_ns(),
         };
         let ran_ns = run.wall_ns.saturating_sub(run.delayed_ns);
@@ -281,7 +276,8 @@ impl Verdict {
         } else if worst.could_be_larger() || worst.is_unplaced() {
             ", and larger writes would hardly save any of it".to_owned()
         } else {
-            let awaited = worst.slept_in.kind.awaited();
+            let may_wait = self.fast_reader_saves_ns.high >= WORTH_IT * self.now_ns as f64;
+            let awaited = worst.slept_in.kind.awaited().filter(|_| !may_wait);
             let keeps_up = awaited.map(|awaited| format!(" and the {awaited} keeps up"));
             format!(", but the writes are large{}", keeps_up.unwrap_or_default())
         };
@@ -338,17 +334,20 @@ impl Verdict {
         self.sentences
             .push(format!("Output {is} {part}: {took}{parts}."));
         // Of a stream that several threads write, only the calls that sync count as slow.
-        let slowest = findings.streams.iter().max_by_key(|stream| slow_ns(stream));
+        let slowest = findings
+            .streams
+            .iter()
+            .max_by_key(|stream| slow_ns(stream)[1]);
         let awaited = slowest.and_then(|slowest| slowest.slept_in.kind.awaited());
         let awaited = awaited.unwrap_or("device");
         self.sentences.push(if named == Limit::Reader {
             let named = |(process, name): &(i32, String)| format!(", {name} (process {process})");
-            let reader = match &worst.readers[..] {
-                [] => awaited.to_owned(),
-                [one] => format!("reader{}", named(one)),
-                [one, more @ ..] => format!("readers{} and {} more", named(one), more.len()),
+            let (reader, takes) = match &worst.readers[..] {
+                [] => (awaited.to_owned(), "it takes"),
+                [one] => (format!("reader{}", named(one)), "it takes"),
+                [one, more @ ..] => (format!("readers{} and {} more", named(one), more.len()), "they take"),
             };
-            format!("The limit {is} the {reader}: it takes output more slowly than the program writes.")
+            format!("The limit {is} the {reader}: {takes} output more slowly than the program writes.")
         } else {
             let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
             let more = match (worst.is_synced(), worst.is_reopened) {
@@ -452,12 +451,16 @@ impl Verdict {
     }
 }
 
-/// The waiting that a faster reader or device would save: none where the reader keeps up already or is unknown, or where larger writes
-/// save it.
-fn slow_ns(stream: &Stream) -> u64 {
-    let is_slow = stream.slept_in.kind != Kind::Unknown && !stream.reader_keeps_up();
-    let waiting_ns = stream.waiting_ns * u64::from(is_slow);
-    waiting_ns + stream.syncing_ns * u64::from(!stream.could_be_larger())
+/// The waiting that a faster reader or device would save, likely and at most: none where the reader keeps up already or is unknown, or where
+/// larger writes save it.
+fn slow_ns(stream: &Stream) -> [u64; 2] {
+    let may_be_slow = stream.slept_in.kind != Kind::Unknown && !stream.is_taken_at_once();
+    let waiting_ns = stream.waiting_ns * u64::from(may_be_slow);
+    let syncing_ns = stream.syncing_ns * u64::from(!stream.could_be_larger());
+    let by_readers = stream.by_readers.map(|slow| [slow.likely_ns, slow.most_ns]);
+    let [likely_ns, most_ns] = by_readers.unwrap_or([waiting_ns; 2]);
+    let likely_ns = likely_ns * u64::from(!stream.reader_keeps_up());
+    [likely_ns, most_ns].map(|ns| ns.min(waiting_ns) + syncing_ns)
 }
 
 fn percent(part: f64) -> String {
@@ -480,6 +483,7 @@ fn range(saved_ns: Interval) -> String {
 mod tests {
     use super::*;
     use crate::platform::ending::Ending;
+    use crate::platform::readers::Slow;
     use crate::trace::model::{Buffering, CallTally, Elsewhere, Recording};
 
     const MS: u64 = 1_000_000;
@@ -503,7 +507,7 @@ mod tests {
             slept_in: ours(Kind::Pipe),
             readers: Vec::new(),
             spare_ns: None,
-            worked_ns: None,
+            by_readers: None,
             calls,
             bytes: 12 * calls,
             tally: CallTally::default(),
@@ -1170,7 +1174,11 @@ mod tests {
             let blocks = Stream {
                 bytes: 65_536 * 100,
                 buffering: Buffering::Block { capacity: 65_536 },
-                worked_ns: Some(worked_ns),
+                by_readers: Some(Slow {
+                    likely_ns: worked_ns,
+                    most_ns: waiting_ns,
+                    asleep_ns: 0,
+                }),
                 ..stream(100, 2 * MS, waiting_ns)
             };
             verdict(SAMPLED, 100 * MS, vec![blocks])
@@ -1188,11 +1196,10 @@ mod tests {
             sentences.contains("would save up to 60.0 ms"),
             "{sentences}"
         );
-        let short = judged(20 * MS, 0);
-        assert!(
-            short.sentences[0].ends_with("the reader keeps up."),
-            "{short:?}"
-        );
+        for (waiting_ms, end) in [(8, "the reader keeps up."), (20, "the writes are large.")] {
+            let short = judged(waiting_ms * MS, 0);
+            assert!(short.sentences[0].ends_with(end), "{short:?}");
+        }
     }
 
     #[test]

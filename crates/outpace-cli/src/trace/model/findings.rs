@@ -7,7 +7,7 @@ use super::target::{Kind, Target};
 use super::timeline::{Sample, Timeline};
 use crate::platform::ending::Ending;
 use crate::platform::procfs::{IoCounters, Processor};
-use crate::platform::readers::{Readers, Used};
+use crate::platform::readers::{Observed, Readers, Slow};
 use serde::Serialize;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -76,8 +76,8 @@ pub(crate) struct Stream {
     pub(crate) in_kernel_ns: Interval,
     /// Time in write calls, asleep: until the reader made room, say.
     pub(crate) waiting_ns: u64,
-    /// What its readers took for more than to read, where that is known: no more of the waiting is their doing.
-    pub(crate) worked_ns: Option<u64>,
+    /// What of it is the doing of its readers, where that is known.
+    pub(crate) by_readers: Option<Slow>,
     /// How often it was seen so.
     pub(crate) waits: u64,
     /// Such time that is not counted, as the reader is a process that is traced, too.
@@ -175,15 +175,21 @@ impl Stream {
         joins && self.bytes / sampled.max(SHORT_MESSAGE) > self.calls
     }
 
-    /// Whether the reader takes the bytes about as fast as a reader without other work does, or too few waits were seen to tell.
+    /// Whether its reader is not known to be slow: it takes the bytes at once, or too few waits were seen to tell.
     pub(crate) fn reader_keeps_up(&self) -> bool {
+        self.is_taken_at_once() || self.waits < FEWEST_WAITS
+    }
+
+    /// Whether the reader takes the bytes about as fast as a reader without other work does, if it is not known what it does meanwhile.
+    pub(crate) fn is_taken_at_once(&self) -> bool {
         let per_call = self.writing_ns() as f64 / self.calls.max(1) as f64;
         let (call_ns, byte_ns) = match self.slept_in.kind {
             Kind::Terminal => (4_000.0, 30.0),
             Kind::Pipe | Kind::Socket => (3_000.0, 1.0),
             _ => return self.waiting_ns * 2 <= self.writing_ns() - self.syncing_ns,
         };
-        per_call <= call_ns + byte_ns * self.mean_size() as f64 || self.waits < FEWEST_WAITS
+        let is_fast = per_call <= call_ns + byte_ns * self.mean_size() as f64;
+        is_fast && self.by_readers.is_none()
     }
 }
 
@@ -231,8 +237,8 @@ pub(crate) struct Recording {
     pub(crate) missed: u64,
     /// A way in which it may have written that this mode does not see.
     pub(crate) unseen: Option<Unseen>,
-    /// What the processes that may read a place have used since a write was seen to wait for it.
-    pub(crate) readers: HashMap<(u64, u64), Used>,
+    /// The processes that may read a place, since a write was first seen to wait for it.
+    pub(crate) readers: HashMap<(u64, u64), Observed>,
     /// Limits of this mode that matter here.
     pub(crate) notes: Vec<String>,
     pub(crate) timeline: Timeline,

@@ -160,10 +160,10 @@ impl Target {
     }
 
     /// What processes may read at its other end, if it has one.
-    pub(crate) fn end(&self) -> Option<End<'_>> {
+    pub(crate) fn end(&self) -> Option<End> {
         match self.kind {
-            Kind::Terminal => Some(End::Terminal(&self.path)),
-            Kind::Pipe => Some(End::Pipe(&self.path)),
+            Kind::Terminal => Some(End::Terminal(self.path.clone())),
+            Kind::Pipe => Some(End::Pipe(self.path.clone())),
             _ => None,
         }
     }
