@@ -119,11 +119,13 @@ pub(crate) struct Slow {
 const ASLEEP: f64 = 0.75;
 
 impl Slow {
-    /// The time that a program cannot go below, whatever it writes: at least, likely and at most.
+    /// The time that a program cannot go below, whatever it writes: at least, likely and at most. While no write waits, a reader may also sleep
+    /// because it has read all.
     pub(crate) fn taken_ns(&self) -> [f64; 3] {
-        let asleep_ns = self.asleep_ns as f64;
-        let [likely, most] = [self.likely_ns, self.most_ns].map(|ns| asleep_ns.max(ns as f64));
-        [ASLEEP * asleep_ns, likely, most]
+        let [likely, most, asleep] =
+            [self.likely_ns, self.most_ns, self.asleep_ns].map(|ns| ns as f64);
+        let usual = likely.midpoint(likely.max(asleep));
+        [ASLEEP * likely.min(asleep), usual, most.max(asleep)]
     }
 }
 
@@ -328,6 +330,13 @@ mod tests {
     fn a_reader_that_sleeps_elsewhere_is_what_a_write_waits_for() {
         let asleep = looked_at(reader(1, 0, 900), [0, 9], [5, 5]);
         assert_eq!(asleep, Some([450, 500, 700]));
+        // Of that, what is sure, also where it may sleep because it has read all.
+        let slow = Slow {
+            likely_ns: 400,
+            most_ns: 500,
+            asleep_ns: 800,
+        };
+        assert_eq!(slow.taken_ns(), [300.0, 600.0, 800.0]);
         // Where it cannot be seen.
         assert_eq!(slow_ms(reader(10, 0, 900)), None);
     }
