@@ -77,10 +77,18 @@ impl Doing {
         (number == libc::SYS_read).then_some(arguments[0] as i32)
     }
 
-    /// Whether a thread of a process sleeps in a read from one of these descriptors.
-    pub(crate) fn sleeps_in_read(process: i32, is_it: impl Fn(i32) -> bool) -> bool {
-        let mut threads = procfs::threads(process).into_iter();
-        threads.any(|thread| Self::of(process, thread).sleeps_in_read_of(&is_it))
+    /// What the threads of a process do, as far as the kernel lets us look.
+    pub(crate) fn all(process: i32) -> impl Iterator<Item = Self> {
+        let threads = procfs::threads(process).into_iter();
+        let all = threads.map(move |thread| Self::of(process, thread));
+        all.filter(|doing| *doing != Self::Hidden)
+    }
+
+    /// Whether it sleeps in a read from one of these descriptors.
+    pub(crate) fn sleeps_in_read(self, is_it: impl Fn(i32) -> bool) -> bool {
+        const READS: [i64; 3] = [libc::SYS_read, libc::SYS_readv, libc::SYS_splice];
+        let call = self.call();
+        call.is_some_and(|(number, [from, ..])| READS.contains(&number) && is_it(from as i32))
     }
 
     /// Whether it waits until a file is open for writing, is emptied or has taken the place of another (the kernel may write first what the
@@ -118,15 +126,10 @@ impl Doing {
 
     /// Whether a thread of a process sleeps until there is something to read from one of these descriptors, in a read or in such a call.
     pub(crate) fn awaits_input(self, process: i32, is_it: impl Fn(i32) -> bool) -> bool {
-        self.sleeps_in_read_of(&is_it) || self.awaits(IN, process, is_it).is_some()
+        self.sleeps_in_read(&is_it) || self.awaits(IN, process, is_it).is_some()
     }
 
-    fn sleeps_in_read_of(self, is_it: impl Fn(i32) -> bool) -> bool {
-        const READS: [i64; 3] = [libc::SYS_read, libc::SYS_readv, libc::SYS_splice];
-        let call = self.call();
-        call.is_some_and(|(number, [from, ..])| READS.contains(&number) && is_it(from as i32))
-    }
-
+    /// Of these descriptors, one whose next event a thread of a process waits for, perhaps among others.
     fn awaits(self, event: u32, process: i32, is_it: impl Fn(i32) -> bool) -> Option<i32> {
         let (number, [first, second, written, ..]) = self.call()?;
         let at = POLLS.iter().position(|&polls| polls == number)?;

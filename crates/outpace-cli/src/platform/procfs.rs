@@ -423,7 +423,7 @@ pub(crate) fn executable(process: i32) -> Option<PathBuf> {
     })
 }
 
-/// Whether it has no memory any more: then its descriptors are closed one by one, or are.
+/// Whether it has given its memory back, which a process that ends does before it closes its descriptors, one after the other.
 pub(crate) fn is_ending(process: i32) -> bool {
     executable(process).is_none()
 }

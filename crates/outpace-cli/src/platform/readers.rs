@@ -35,7 +35,8 @@ impl End {
         let holders = self.holders();
         let reads_it = |&process: &i32| {
             matches!(self, Self::Terminal(_))
-                || Doing::sleeps_in_read(process, |from| self.is_read_through(process, from))
+                || Doing::all(process)
+                    .any(|doing| doing.sleeps_in_read(|from| self.is_read_through(process, from)))
         };
         let until_ns = clock::now_ns() + WHILE_NS;
         while !holders.iter().any(reads_it) && clock::now_ns() < until_ns && !holders.is_empty() {
@@ -145,9 +146,7 @@ impl Observed {
     /// Sees what they do at this moment, in which a write may wait.
     pub(crate) fn look(&mut self, waits: bool) {
         for (&process, reader) in &mut self.by {
-            let threads = procfs::threads(process).into_iter();
-            let doing = threads.map(|thread| Doing::of(process, thread));
-            let doing: Vec<Doing> = doing.filter(|doing| *doing != Doing::Hidden).collect();
+            let doing = Vec::from_iter(Doing::all(process));
             if doing.is_empty() {
                 continue;
             }
@@ -246,7 +245,7 @@ impl Reader {
 }
 
 /// A read costs a reader in its own code, at most, most likely and at least: awk and Perl 500 ns, Python 1,100, gzip 2,500. Larger writes spare
-/// it no byte, and no read of a part of a write: these cost in the kernel.
+/// it such reads. They do not spare it bytes, nor reads of parts of a write, which cost it time in the kernel: at least, likely and at most.
 const READ_NS: [f64; 3] = [2_500.0, 800.0, 0.0];
 const BYTE_NS: [f64; 3] = [0.0, 0.5, 1.5];
 const PART_NS: [f64; 3] = [0.0, 200.0, 400.0];
@@ -254,8 +253,8 @@ const PART_NS: [f64; 3] = [0.0, 200.0, 400.0];
 /// as computed for us.
 const TOGETHER: u64 = 5;
 
-/// The processor time of a reader in its own code, without that of its reads, of which there are so many fewer with larger writes. Known of one
-/// that was started with us: others may have read much else.
+/// The processor time that a reader takes however large the writes are, at least, most likely and at most: its time in its own code, without
+/// that of a read for each write. Known of one that was started with us: others may have read much else.
 pub(crate) fn computed_ns(reader: i32, writes: u64) -> Option<[f64; 3]> {
     let ours = Stat::of(std::process::id() as i32)?.start;
     let stat = Stat::of(reader).filter(|stat| stat.start + TOGETHER >= ours)?;

@@ -8,7 +8,7 @@ use crate::platform::ending::{self, Ending};
 use crate::platform::procfs::{self, IoCounters};
 use crate::platform::readers::Observed;
 use crate::platform::{interrupts, signals, stops};
-use crate::trace::model::{Mode, Recording};
+use crate::trace::model::{Kind, Mode, Recording};
 use crate::user::quantity::{counted, grouped};
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -246,11 +246,16 @@ impl Watcher {
         let parents: HashSet<i32> = alive.map(|process| process.stat.parent).collect();
         let is_last = |process: &&i32| !parents.contains(process);
         let beside_others = self.alive.keys().filter(is_last).count() > 1;
+        // A pipe between two that are traced is no matter of output: its reader is not observed.
+        let inputs = (self.alive.values()).filter_map(|process| process.targets.get(&0));
+        let pipes = inputs.filter(|input| input.kind == Kind::Pipe);
+        let within: HashSet<_> = pipes.map(|pipe| pipe.identity).collect();
         let mut awaited = HashSet::new();
         for watched in self.alive.values_mut() {
             let timeline = &mut self.run.timeline;
             for target in watched.sample([from_ns, now_ns], beside_others, timeline) {
-                if let Some(end) = target.end().filter(|_| awaited.insert(target.identity)) {
+                let is_it = !within.contains(&target.identity) && awaited.insert(target.identity);
+                if let Some(end) = target.end().filter(|_| is_it) {
                     let readers = self.run.readers.entry(target.identity);
                     readers.or_insert_with(|| Observed::begin(end));
                 }

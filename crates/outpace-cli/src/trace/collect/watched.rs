@@ -475,12 +475,14 @@ impl Watched {
         }
         // With few writes, the thread had no processor, or has just stopped writing: it is worth another try.
         let is_short = self.is_peeked || self.peeks >= peek::MOST_LONG;
-        let looked = self.look_at(thread, is_short);
-        let sleeps =
-            (looked.as_ref()).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
-        // Else the next search tries again.
-        self.tried_at = [own.write_calls, self.tried_at][usize::from(sleeps)];
-        looked.is_err_and(|_| !sleeps).then_some(thread)
+        match self.look_at(thread, is_short) {
+            // It sleeps: the next search tries again.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
+            looked => {
+                self.tried_at = own.write_calls;
+                looked.is_err().then_some(thread)
+            }
+        }
     }
 
     /// Takes an exact look at a thread.

@@ -111,10 +111,8 @@ impl Verdict {
             high: likely_ns + missed_ns + error(chances[1], above, hidden_ns),
         }
         .within(0.0, most_saved_ns);
-        let waits = [
-            sum(|stream| slow_ns(stream)[0]),
-            sum(|stream| slow_ns(stream)[1]),
-        ];
+        let add = |[a, b]: [u64; 2], [c, d]: [u64; 2]| [a + c, b + d];
+        let waits = streams.iter().map(slow_ns).fold([0; 2], add);
         let [waiting, most_waiting] = waits.map(|ns| ns.min(writing_ns) as f64);
         // Where other threads ran meanwhile, the wait may have delayed nothing.
         let overlapped = sum(|stream| stream.overlapped_ns.min(slow_ns(stream)[0])) as f64;
@@ -156,7 +154,7 @@ impl Verdict {
                 Limit::Nothing
             }
             NAMED.. => likely,
-            // They wait long for one that hardly works: it may wait itself.
+            // Writes wait long for a reader that hardly works: it may wait for another.
             _ if verdict.fast_reader_saves_ns.high >= SMALL * now => Limit::Reader,
             _ if may_save.high >= WORTH_IT * now => Limit::Calls,
             _ => Limit::Nothing,
@@ -334,10 +332,8 @@ impl Verdict {
         self.sentences
             .push(format!("Output {is} {part}: {took}{parts}."));
         // Of a stream that several threads write, only the calls that sync count as slow.
-        let slowest = findings
-            .streams
-            .iter()
-            .max_by_key(|stream| slow_ns(stream)[1]);
+        let all = findings.streams.iter();
+        let slowest = all.max_by_key(|stream| slow_ns(stream)[1]);
         let awaited = slowest.and_then(|slowest| slowest.slept_in.kind.awaited());
         let awaited = awaited.unwrap_or("device");
         self.sentences.push(if named == Limit::Reader {

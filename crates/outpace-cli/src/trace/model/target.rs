@@ -1,4 +1,4 @@
-//! The destination of a descriptor, as `ls -l /proc/PID/fd` and `file` would say it, and its reader.
+//! The destination of a descriptor, as `ls -l /proc/PID/fd` and `file` would say it.
 
 use crate::platform::procfs;
 use crate::platform::readers::End;
