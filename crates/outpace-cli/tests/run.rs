@@ -394,19 +394,25 @@ fn what_stays_does_all_that_run_did() {
         let stats = std::fs::read_to_string(&stats).unwrap();
         stats.contains("outpace_written_bytes_total 23\n")
     });
-    let errors = scratch("stay-errors");
+    // Two processes stay, one for each destination: which passes on its line first is open.
+    let [errors, all_errors] = ["stay-errors", "stay-all-errors"].map(scratch);
     let _ = std::fs::remove_file(&go);
     let command = format!(
-        "{{ {} run -- sh -c '{script}' 2>&3; echo ended; }} 3>&1 >/dev/tty | cat > {}; cat {1}",
+        "{{ {} run -- sh -c '{script}' 2>&3; echo ended; }} 3>&1 >/dev/tty | cat > {}; mv {1} {}",
         env!("CARGO_BIN_EXE_outpace"),
-        errors.display()
+        errors.display(),
+        all_errors.display()
     );
     let mut terminal = Terminal::start("sh", &["-c", &command], false);
     terminal.wait_for("before\r\n");
     terminal.wait_for("ended\r\n");
     std::fs::write(&go, "").unwrap();
     terminal.wait_for("out\r\n");
-    terminal.wait_for("first\r\nerror\r\n");
+    wait_until("the end of stderr", || all_errors.exists());
+    assert_eq!(
+        std::fs::read_to_string(all_errors).unwrap(),
+        "first\nerror\n"
+    );
 }
 
 #[test]
