@@ -17,6 +17,7 @@ pub(crate) mod scheduling;
 pub(crate) mod signals;
 pub(crate) mod stops;
 pub(crate) mod waker;
+pub(crate) mod worker;
 
 use std::io;
 use std::process::{Command, Stdio};

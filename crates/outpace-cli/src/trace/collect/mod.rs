@@ -152,9 +152,8 @@ fn every_call(
                 tracer.map_err(|error| io::Error::new(io::ErrorKind::Unsupported, both(error)));
             tracer?.run(gate)?;
             ledger.run.notes.push(format!(
-                "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON, tracefs mounted and readable \
-                 (`mount -t tracefs tracefs /sys/kernel/tracing`) and enough locked memory, tracing costs a hundredth of this, and setuid \
-                 programs keep their privileges"
+                "tracepoints are not available here ({refusal}); as root, or with CAP_PERFMON, a readable tracefs (`mount -t \
+                 tracefs tracefs /sys/kernel/tracing`) and enough locked memory, tracing costs a hundredth, and setuid programs keep their privileges"
             ));
             Ok(())
         }

@@ -12,9 +12,11 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::doing::{self, Doing};
 use crate::platform::ending;
 use crate::platform::procfs;
+use crate::platform::worker::Worker;
 use crate::trace::kernel::{Call, calls, memory, sys};
 use crate::trace::model::{Kind, Target};
 use std::io;
+use std::sync::{Mutex, PoisonError};
 
 /// Writes that show how a stream is buffered, and which stream it is.
 const ENOUGH: usize = 16;
@@ -43,6 +45,9 @@ pub(super) struct Look {
     pub(super) stops: u64,
 }
 
+/// The thread that takes looks, as long as it has let go of what it traced.
+static LOOKER: Mutex<Option<Worker<(i32, i32, usize), io::Result<Look>>>> = Mutex::new(None);
+
 /// Sees some of a thread's next writes. An error says that this is not permitted, or not possible now: a thread that sleeps in a call
 /// is not stopped, because some calls do not resume unchanged.
 pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
@@ -53,13 +58,12 @@ pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> 
     if !is_whole || Doing::of(process, thread) != Doing::Running {
         return Err(io::ErrorKind::WouldBlock.into());
     }
-    let look = move || (rustix::thread::gettid(), look(process, thread, is_short));
-    let look = std::thread::Builder::new().spawn(look)?.join();
-    let (tracer, look) = look.map_err(|_| io::Error::other("the look failed"))?;
-    // `join` returns before the kernel lets go of what that thread traced.
-    while procfs::name(tracer.as_raw_pid()).is_some() {
-        std::thread::yield_now();
-    }
+    let enough = [ENOUGH, FEW][usize::from(is_short)];
+    let mut looker = LOOKER.lock().unwrap_or_else(PoisonError::into_inner);
+    let worker = looker.take().map_or_else(|| Worker::start(look), Ok)?;
+    let lets_go = |look: &io::Result<Look>| matches!(look, Ok(look) if look.writes.len() == enough);
+    let (look, worker) = worker.ask((process, thread, enough), lets_go)?;
+    *looker = worker;
     look
 }
 
@@ -76,9 +80,8 @@ fn takes_writes_whole(process: i32) -> bool {
     streams.chain(others).all(is_whole)
 }
 
-fn look(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
-    let (enough, part) = [(ENOUGH, 1), (FEW, 4)][usize::from(is_short)];
-    let until_ns = clock::now_ns() + LONGEST_NS / part;
+fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
+    let until_ns = clock::now_ns() + [LONGEST_NS, LONGEST_NS / 4][usize::from(enough == FEW)];
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
     // Before this and after the last stop, the thread runs undisturbed, however long this one waits for a processor.
     let began_ns = clock::now_ns();
