@@ -1256,6 +1256,42 @@ fn writes_that_all_fail_have_no_verdict() {
 }
 
 #[test]
+fn writes_that_mostly_write_nothing_have_no_verdict() {
+    // A limit on the size of files is met as a full disk is: a part succeeds.
+    for (name, body) in [
+        ("full", "failed += write(1, \"a line of text\\n\", 15) < 0;"),
+        ("empty", "failed += write(1, \"\", n % 100 == 0) == 0;"),
+    ] {
+        let text_of_it = format!(
+            "#include <signal.h>\n#include <unistd.h>\n\
+            int main(void) {{ int failed = 0; signal(SIGXFSZ, SIG_IGN); for (int n = 0; n < 100000; n++) {body}\n\
+            return failed < 90000; }}\n"
+        );
+        let Some(program) = compiled(name, &[], &text_of_it) else {
+            return;
+        };
+        let report = scratch("nothing.json");
+        let limited = format!("ulimit -f 64; exec {program}");
+        let output = outpace(&[
+            "--json",
+            report.to_str().unwrap(),
+            "--",
+            "sh",
+            "-c",
+            &limited,
+        ])
+        .stdout(std::fs::File::create(scratch("nothing.out")).unwrap())
+        .output()
+        .unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let found = json(&report);
+        assert_eq!(found["verdict"]["limit"], "unknown", "{found:#}");
+        let said = text(&output.stderr);
+        assert!(said.contains("had nothing to write"), "{said}");
+    }
+}
+
+#[test]
 fn what_other_threads_write_after_the_first_one_has_ended_is_seen() {
     let text_of_it = "#include <pthread.h>\n#include <unistd.h>\n\
         static void *log_(void *none) { for (int n = 0; n < 40000; n++) {\n\

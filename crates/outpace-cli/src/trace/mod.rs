@@ -117,9 +117,8 @@ impl Trace {
     /// Writes what was found to the files that are wanted, and to stderr.
     fn show(findings: &Findings, [json, profile]: [Option<Reserved>; 2]) -> Result<(), Failure> {
         let verdict = Verdict::on(findings);
-        let json = json.map_or(Ok(()), |file| {
-            file.fill_json(&json::value(findings, &verdict))
-        });
+        let value = json::value(findings, &verdict);
+        let json = json.map_or(Ok(()), |file| file.fill_json(&value));
         let profile = profile.map_or(Ok(()), |file| file.fill_json(&profile::build(findings)));
         let screen = Screen::of_or_endless(&io::stderr());
         let shown = io::stderr()
@@ -168,8 +167,7 @@ fn findings_of(subject: Subject, exact: bool, most_spans: usize) -> io::Result<F
         Subject::Process(process) => vec![procfs::name(*process).unwrap_or_default()],
         Subject::Program(command) => {
             let words = std::iter::once(command.get_program()).chain(command.get_args());
-            let words = words.map(|word| word.to_string_lossy().into_owned());
-            words.collect()
+            words.map(|it| it.to_string_lossy().into_owned()).collect()
         }
     };
     let (mut run, processes, calls) = collect::record(subject, exact, most_spans)?;
@@ -177,8 +175,7 @@ fn findings_of(subject: Subject, exact: bool, most_spans: usize) -> io::Result<F
     streams.extend(streams::sampled(&processes, &run));
     let (stacks, is_lost) = stacks::at_writes(&run.samples);
     if is_lost {
-        let note = "most call stacks at the writes end in the C library, which keeps no frame pointers here; `perf record --call-graph dwarf` follows them";
-        run.notes.push(note.to_owned());
+        run.notes.push("most call stacks at the writes end in the C library, which keeps no frame pointers here; `perf record --call-graph dwarf` follows them".to_owned());
     }
     Ok(Findings {
         command,

@@ -65,7 +65,10 @@ pub(super) fn record(subject: Subject, exact: bool, most_spans: usize) -> Record
     let ending = run.ending.or_else(|| Ending::of(run.root).ok().flatten());
     run.ending = ending.filter(|_| process.is_none());
     // Those that nobody has waited for have become ours.
-    let left = process.map_or_else(procfs::own_children, |_| Vec::new());
+    let mut left = process.map_or_else(procfs::own_children, |_| Vec::new());
+    // As process 1 we are the parent of perf, too.
+    let perf = recorder.iter().flatten().map(|recorder| recorder.group);
+    perf.for_each(|group| left.retain(|&child| Stat::of(child).is_none_or(|it| it.group != group)));
     let times = left.iter().filter_map(|&child| Stat::of(child));
     let apart = before.plus(Processor::of(0, run.stops_ns));
     let used = processor_time(process, run.last).since(apart);

@@ -45,8 +45,10 @@ pub(super) struct Look {
     pub(super) stops: u64,
 }
 
+type Looker = Worker<(i32, i32, usize), io::Result<Look>>;
+
 /// The thread that takes looks, as long as it has let go of what it traced.
-static LOOKER: Mutex<Option<Worker<(i32, i32, usize), io::Result<Look>>>> = Mutex::new(None);
+static LOOKER: Mutex<Option<Looker>> = Mutex::new(None);
 
 /// Sees some of a thread's next writes. An error says that this is not permitted, or not possible now: a thread that sleeps in a call
 /// is not stopped, because some calls do not resume unchanged.
@@ -74,8 +76,7 @@ fn takes_writes_whole(process: i32) -> bool {
         target.is_some_and(|target| matches!(target.kind, Kind::File | Kind::Null | Kind::Pipe))
     };
     // A terminal is open for writing as stdin, too, but not written to by that name.
-    let streams = [1, 2].into_iter();
-    let streams = streams.filter(|&stream| procfs::is_written(process, stream));
+    let streams = (1..=2).filter(|&stream| procfs::is_written(process, stream));
     let others = Target::written_beside_streams(process, &procfs::descriptors(process));
     streams.chain(others).all(is_whole)
 }

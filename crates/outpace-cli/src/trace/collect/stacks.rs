@@ -16,7 +16,7 @@ use tempfile::TempDir;
 /// A perf that records.
 pub(super) struct Recorder {
     /// Its process group.
-    group: i32,
+    pub(super) group: i32,
     /// Its control descriptors.
     control: UnixStream,
     directory: TempDir,

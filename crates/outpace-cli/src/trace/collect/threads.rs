@@ -198,7 +198,7 @@ impl Threads {
     }
 
     /// The threads, with their increase while they were watched.
-    pub(super) fn own(&self) -> impl Iterator<Item = (i32, Reading)> {
+    pub(crate) fn own(&self) -> impl Iterator<Item = (i32, Reading)> {
         self.threads.iter().map(|(&id, thread)| (id, thread.own()))
     }
 

@@ -144,16 +144,14 @@ impl Watcher {
             run.notes.push(format!("up to {calls} of a program that became another one (exec) may be counted for the later one"));
         }
         if self.ended.iter().any(Watched::hides_other_calls) {
-            let others = "other calls between the writes could not be counted: their time is in that of the writes";
-            run.notes.push(others.to_owned());
+            run.notes.push("other calls between the writes could not be counted: their time is in that of the writes".to_owned());
         }
         if !self.launched && procfs::name(run.root).is_none() {
             let last = "the counts are those of the last sample before the process ended";
             run.notes.push(last.to_owned());
         }
         if seen == 0 {
-            let uncounted = "splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory";
-            run.notes.push(uncounted.to_owned());
+            run.notes.push("splice, vmsplice, mapped memory and writes to what is not open are in no count; --exact sees all but mapped memory".to_owned());
         }
         if let Some(tree) = run.tree
             && tree.write_calls > seen + seen / 100 + 1

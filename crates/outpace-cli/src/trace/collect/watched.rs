@@ -488,8 +488,7 @@ impl Watched {
     /// Takes an exact look at a thread.
     fn look_at(&mut self, thread: i32, is_short: bool) -> io::Result<()> {
         let look = peek::at(self.process, thread, is_short)?;
-        self.threads
-            .leave_out(thread, Processor::of(0, look.stops_ns));
+        (self.threads).leave_out(thread, Processor::of(0, look.stops_ns));
         self.stops_ns += look.stops_ns;
         self.stops += look.stops;
         self.peeking_ns += look.took_ns;

@@ -98,6 +98,16 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let since_ns = processor.since(start.processor).total_ns as f64 * calls / seen;
     let read_ns = since_ns.min(processor.total_ns as f64);
     let total = total(read_ns, process.unread(), io.write_calls);
+    // What threads save at the same time counts once on the clock: as much as the one saves that writes most, or more if they take turns. One
+    // that was found late has run for longer than it was seen.
+    let lived_ns = (process.last_ns - process.first_ns).max(1) as f64;
+    let writers = process.threads.that_write().count().max(1) as f64;
+    let at_once = (total.low / lived_ns).clamp(1.0, writers);
+    let threads = process.threads.own();
+    let most_calls = threads.map(|(_, own)| own.io.write_calls).max();
+    let longest = (most_calls.unwrap_or(0) as f64 / calls).clamp(1.0 / at_once, 1.0);
+    let in_turns = (writers - at_once) / (writers - 1.0).max(1.0);
+    let total = total.times([1.0 / at_once, longest, (longest + in_turns).min(1.0)]);
     // The kernel tells its own parts in coarse units only.
     let start_ns = processor.total_ns as f64 - read_ns;
     let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0;
@@ -131,11 +141,6 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let others = cost.others(stream, [work, slight, reads]);
     let longer = [LONGER, f64::INFINITY][usize::from(hides_work)];
     let in_kernel_ns = in_kernel_ns.times(in_writes(others.iter().sum(), longer));
-    // What threads save at the same time counts once on the clock. One that was found late has run for longer than it was seen.
-    let lived_ns = (process.last_ns - process.first_ns).max(1) as f64;
-    let writers = process.threads.that_write().count().max(1) as f64;
-    let at_once = (total.low / lived_ns).clamp(1.0, writers);
-    let in_kernel_ns = in_kernel_ns.times([1.0 / at_once, 1.0, 1.0]);
     // fsync(2) takes more than a write.
     let is_synced = usize::from(stream.syncing_ns > 0);
     let most_ns = [cost.most_ns(stream.calls, stream.bytes), in_kernel_ns.high][is_synced];

@@ -133,11 +133,8 @@ impl Places<'_> {
         // Larger writes do not make a slow reader faster.
         let readers = stream.readers.iter().filter(|_| place.kind == Kind::Pipe);
         let computed_ns = readers.filter_map(|reader| readers::computed_ns(reader.0, stream.calls));
-        let taken_ns = stream
-            .by_readers
-            .iter()
-            .map(Slow::taken_ns)
-            .chain(computed_ns);
+        let taken_ns = stream.by_readers.iter().map(Slow::taken_ns);
+        let taken_ns = taken_ns.chain(computed_ns);
         let spare_ns = taken_ns.map(|ns| Interval::of(ns).taken_from(self.0.now_ns() as f64));
         stream.spare_ns = spare_ns.reduce(Interval::at_most);
         let ended_with_it = || self.0.ending.is_some() && found.is_none() && !place.is_ours();
@@ -234,7 +231,9 @@ fn of_process(process: &Watched) -> Vec<Stream> {
         }
     }
     stream.waiting_ns = stream.waiting_ns.saturating_sub(stream.syncing_ns);
-    let is_shown = credited * 2.0 >= io.write_calls as f64 && !process.has_one_place();
+    // Node.js joins messages, so that some of its own are large.
+    let may_differ = !process.has_one_place() && process.language != Language::NODE;
+    let is_shown = credited * 2.0 >= io.write_calls as f64 && may_differ;
     let seen_mean = stream.tally.mean_size().filter(|_| is_shown);
     if let Some(mean) = seen_mean.filter(|mean| mean * 2 < stream.mean_size())
         && matches!(descriptors, Descriptors::One(_) | Descriptors::Both)
@@ -326,7 +325,9 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
             return shown;
         }
     }
-    let sums = Buffering::of_sums(stream.calls, stream.bytes);
+    // Rust's `BufWriter` may write the rest of each block by itself: then the mean of 8192 and such rests is 4096.
+    let sums = Buffering::of_sums(stream.calls, stream.bytes)
+        .filter(|sums| language.name() != "Rust" || *sums != Buffering::Block { capacity: 4096 });
     match stream.calls {
         0 if stream.waiting_ns == 0 => Buffering::Nothing,
         0 => Buffering::Unknown,
@@ -803,19 +804,22 @@ mod tests {
 
     #[test]
     fn sums_name_blocks_and_leave_lines_open() {
-        let of = |calls: u64, bytes: u64| {
+        let of_language = |language, calls: u64, bytes: u64| {
             sampled_buffering(&Stream {
-                language: Language::C,
+                language,
                 descriptors: Descriptors::Both,
                 calls,
                 bytes,
                 ..Stream::default()
             })
         };
+        let of = |calls, bytes| of_language(Language::C, calls, bytes);
         assert_eq!(
             of(560, 559 * 4096 + 17),
             Buffering::Block { capacity: 4096 }
         );
+        let rust = of_language(Language::RUST, 560, 559 * 4096 + 17);
+        assert_eq!(rust, Buffering::Unknown);
         assert_eq!(of(280, 280 * 8188), Buffering::Block { capacity: 8192 });
         assert_eq!(of(20_000, 240_000), Buffering::Small);
         assert_eq!(of(1000, 5_000_000), Buffering::Unknown);

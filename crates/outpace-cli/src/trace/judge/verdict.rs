@@ -197,7 +197,7 @@ impl Verdict {
                 "seeing a write takes about as long as the write, or longer. For times, leave --exact out",
             ),
             Some(worst) if worst.hardly_writes() && may_not_write => verdict.give_up(
-                "most of the sampled write calls failed; --exact counts failed and successful ones",
+                "most of the write calls failed, or had nothing to write; --exact counts failed and successful ones",
             ),
             Some(_) if !doubt.is_empty() => {
                 verdict.give_up(format!("{}, {doubt}", verdict.writing_took("")));
@@ -345,13 +345,13 @@ impl Verdict {
             };
             format!("The limit {is} the {reader}: {takes} output more slowly than the program writes.")
         } else {
-            let [calls, size] = [worst.calls, worst.mean_size()].map(grouped);
+            let (calls, size) = (grouped(worst.calls), counted(worst.mean_size(), "byte"));
             let more = match (worst.is_synced(), worst.is_reopened) {
                 (true, _) => ", and calls that wait until the device has them",
                 (false, true) => ", each to a file that is opened for it",
                 (false, false) => "",
             };
-            format!("The limit {is} the number of system calls: {calls} writes of {size} bytes on average{more}.")
+            format!("The limit {is} the number of system calls: {calls} writes of {size} on average{more}.")
         });
         self.suggest(findings, worst, named, awaited);
         self.explain_now(findings);
@@ -377,8 +377,7 @@ impl Verdict {
     fn suggest(&mut self, findings: &Findings, worst: &Stream, named: Limit, awaited: &str) {
         // `run` stands in for our own streams: not for a terminal or pipe that the program makes.
         let stands_in = |target: &Target| findings.run.ending.is_none() || target.is_ours();
-        let is_ours = stands_in(&worst.target);
-        let kind = worst.target.kind;
+        let (kind, is_ours) = (worst.target.kind, stands_in(&worst.target));
         let [blocks_gain, reader_gain] = self.gains();
         let is_named = blocks_gain >= NAMED || named == Limit::Calls;
         let blocks = (worst.could_be_larger() && is_named).then(|| {

@@ -128,11 +128,13 @@ impl Stream {
         self.syncing_ns * 2 > self.writing_ns()
     }
 
-    /// Whether most of the calls that were seen failed, or most of all: a successful one writes a byte at least.
+    /// Whether most of the calls that were seen failed, or most of all wrote nothing: there are fewer bytes than calls, and these are the bytes
+    /// of less than half as many calls of the size that was seen.
     pub(crate) fn hardly_writes(&self) -> bool {
         let (failed, written) = (self.tally.errors, self.tally.sizes.count());
-        let most_failed = self.calls >= FEWEST && self.bytes * 2 < self.calls;
-        most_failed || (failed > written && failed + written >= FEWEST)
+        let size = self.tally.mean_size().unwrap_or(1).max(1);
+        let are_few = self.calls >= FEWEST && self.bytes < self.calls.min(self.calls * size / 2);
+        are_few || (failed > written && failed + written >= FEWEST)
     }
 
     pub(crate) fn mean_size(&self) -> u64 {

@@ -140,9 +140,7 @@ impl Page {
 
 fn mode_line(run: &Recording) -> String {
     let (by, added) = match run.mode {
-        Mode::Sampled => {
-            return format!("{}, counts from the kernel", counted(run.looks, "sample"));
-        }
+        Mode::Sampled => return counted(run.looks, "sample") + "; counts of whole processes",
         Mode::Tracepoints => ("tracepoints", "about"),
         // The switches to this process and back are not in it.
         Mode::Ptrace => ("ptrace", "more than"),
@@ -165,9 +163,9 @@ fn stream_figures(page: &mut Page, stream: &Stream, mode: Mode) {
         page.faint(2, &format!("read by {reader} (process {process})"));
     }
     if stream.calls > 0 {
-        let written = written(stream.calls, stream.bytes);
-        let (mean, how) = (grouped(stream.mean_size()), stream.buffering.describe());
-        page.faint(2, &format!("{written}, {mean} bytes per call; {how}"));
+        let (written, mean) = (written(stream.calls, stream.bytes), stream.mean_size());
+        let (mean, how) = (counted(mean, "byte"), stream.buffering.describe());
+        page.faint(2, &format!("{written}, {mean} per call; {how}"));
     }
     let tally = &stream.tally;
     if tally.errors + tally.partial > 0 {
