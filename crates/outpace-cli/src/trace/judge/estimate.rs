@@ -161,9 +161,12 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
     Interval::between(read_ns, read_ns + 2.0 * more_ns + unread_ns as f64)
 }
 
-/// The time around calls at the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's.
+/// The time around calls at the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's, where
+/// pieces of lines are written.
 const COLD: f64 = 0.5;
 const COLDEST: f64 = 4.0;
+/// A write to a terminal takes more of the kernel's time than others, and no more of the program's: this part of it tells of that.
+const TERMINALS: f64 = 0.5;
 
 /// To hand a write over to another thread and wait for it, at most: each may wake the other on another processor.
 const HANDED_NS: f64 = 60_000.0;
@@ -182,7 +185,9 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let (least_left, most_left) = cost.left(stream);
     let left = [most_left, least_left.midpoint(most_left), least_left];
     let in_kernel = all.times(left.map(|left| 1.0 - left));
-    let calls_ns = cost.of_calls(stream) * all.likely;
+    let is_terminal = usize::from(stream.target.kind == Kind::Terminal);
+    let [of_them, woken] = [[1.0; 2], [TERMINALS, WOKEN]][is_terminal];
+    let calls_ns = of_them * cost.of_calls(stream) * all.likely;
     // To open a file once no lines need to be joined.
     let language = [stream.language, Language::UNRECOGNISED][usize::from(stream.is_reopened)];
     let [least, most] = language.around_calls();
@@ -201,11 +206,11 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let usual_ns = (most * calls_ns).min(own.high);
     let most_ns = match stream.buffering {
         // Making pieces of lines and handing each on may be all that the program does.
-        Buffering::Unbuffered => own.high,
-        _ => COLD * own.likely,
+        Buffering::Unbuffered if least >= 0.0 => own.high.min(COLDEST * calls_ns),
+        _ => calls_ns.min(COLD * own.likely),
     };
-    let most_ns = most_ns.min(COLDEST * calls_ns).max(usual_ns);
-    let around = Interval::of([least_ns, least_ns.midpoint(usual_ns), most_ns]);
+    let usually_ns = least_ns.midpoint(usual_ns);
+    let around = Interval::of([least_ns, usually_ns, most_ns.max(usual_ns)]);
     // Larger writes may be synced more rarely, or as often.
     let syncing_ns = stream.syncing_ns as f64;
     let saved = in_kernel.independent(around)
@@ -214,8 +219,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         // A reader that is the limit may take as long for large writes as for small ones, or may gain as well.
         + Interval::between(0.0, cost.of_calls(stream) * stream.waiting_ns as f64)
         + Interval::of([0.0, syncing_ns, syncing_ns]);
-    let more = [1.0, WOKEN][usize::from(stream.target.kind == Kind::Terminal)];
-    let saved = saved.times([f64::from(!stream.is_outlived), 1.0, more]);
+    let saved = saved.times([f64::from(!stream.is_outlived), 1.0, woken]);
     saved.at_most(stream.spare_ns.unwrap_or(saved))
 }
 
