@@ -161,10 +161,8 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
     Interval::between(read_ns, read_ns + 2.0 * more_ns + unread_ns as f64)
 }
 
-/// The time around calls at the very most, as caches are cold after a call: a part of the program's own time, and of the kernel's, where
-/// pieces of lines are written.
+/// The part of the program's own time that is around the calls at the very most where it writes lines, as caches are cold after a call.
 const COLD: f64 = 0.5;
-const COLDEST: f64 = 4.0;
 /// A write to a terminal takes more of the kernel's time than others, and no more of the program's: this part of it tells of that.
 const TERMINALS: f64 = 0.5;
 
@@ -190,7 +188,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let calls_ns = of_them * cost.of_calls(stream) * all.likely;
     // To open a file once no lines need to be joined.
     let language = [stream.language, Language::UNRECOGNISED][usize::from(stream.is_reopened)];
-    let [least, most] = language.around_calls();
+    let [least, most, of_pieces] = language.around_calls();
     if !stream.could_be_larger() {
         // Even larger blocks would save calls, but hardly time. Nobody knows what joined writes cost before they were joined. Where it is
         // unknown where they went, each may cost as much again in the program.
@@ -206,7 +204,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let usual_ns = (most * calls_ns).min(own.high);
     let most_ns = match stream.buffering {
         // Making pieces of lines and handing each on may be all that the program does.
-        Buffering::Unbuffered if least >= 0.0 => own.high.min(COLDEST * calls_ns),
+        Buffering::Unbuffered => own.high.min(of_pieces * calls_ns),
         _ => calls_ns.min(COLD * own.likely),
     };
     let usually_ns = least_ns.midpoint(usual_ns);

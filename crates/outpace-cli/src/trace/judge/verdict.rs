@@ -57,7 +57,7 @@ const MISSED: f64 = 0.1;
 /// The difference between two runs of a program, in parts of its time, below and above the likely one: a narrow lower end tells a user
 /// more. And in parts of its waits for a processor, as what takes that also evicts caches, delays readers and slows the other thread of a
 /// core.
-const RUN_TO_RUN: [f64; 2] = [0.042, 0.09];
+const RUN_TO_RUN: [f64; 2] = [0.042, 0.08];
 const CROWDED: f64 = 0.1;
 /// Threads that write less may wait for the others instead: for workers, compilers, collectors. A part of the others' time, most
 /// likely and at most.

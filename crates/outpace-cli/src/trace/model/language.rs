@@ -181,9 +181,9 @@ impl Language {
         self.0.starts_with("unrecognised with ")
     }
 
-    /// The usual cost of write calls in the program's own code, less what the remedy itself costs there, at least and at most, in parts of
-    /// their time in the kernel: the library's way to the call and back.
-    pub(crate) fn around_calls(self) -> [f64; 2] {
+    /// The cost of write calls in the program's own code, less what the remedy itself costs there, in parts of their time in the kernel: at
+    /// least and usually at most, for the library's way to the call and back; and at most, for that and for making pieces of lines.
+    pub(crate) fn around_calls(self) -> [f64; 3] {
         let mut figures = self.column(5).split(' ').flat_map(str::parse);
         AROUND_CALLS.map(|usual| figures.next().unwrap_or(usual))
     }
@@ -231,7 +231,7 @@ fn has_mark(file: &Binary<'_>, marks: &str) -> bool {
 }
 
 /// Where the table has no other figures.
-const AROUND_CALLS: [f64; 2] = [0.1, 0.7];
+const AROUND_CALLS: [f64; 3] = [0.1, 0.7, 4.0];
 
 /// Whether a program has an option among its arguments: alone, or as one of several letters.
 fn has_option(arguments: &[String], option: &str) -> bool {
@@ -417,8 +417,8 @@ mod tests {
         }
         let around = Language::around_calls;
         assert_eq!(around(Language::C), AROUND_CALLS);
-        assert_eq!(around(Language::SHELL), [-1.5, 0.7]);
-        assert_eq!(around(Language::PYTHON), [0.3, 1.3]);
+        assert_eq!(around(Language::SHELL), [-1.5, 0.7, 0.7]);
+        assert_eq!(around(Language::NODE), [0.3, 0.7, 4.0]);
     }
 
     #[test]
