@@ -223,13 +223,15 @@ impl Table {
         let calls = |stream: &&Value| stream["calls"].as_u64().unwrap();
         let (own, others): (Vec<&Value>, Vec<&Value>) =
             streams.partition(|stream| stream["language"] == *program.language);
-        // One that ended before it was looked at has a name, of 15 bytes at most, but no language: that cannot be told.
-        let file = Path::new(&program.run[0]).file_name();
-        let file = file.and_then(OsStr::to_str).unwrap_or_default();
+        // One that ended before it was looked at has a name, of 15 bytes at most, but no language: that cannot be told. A script may have
+        // become a program that it is told.
         let is_named = |stream: &&&Value| {
             let name = stream["program"].as_str().unwrap();
-            let is_it = name == file || (name.len() == 15 && file.starts_with(name));
-            stream["language"] == "unrecognised" && is_it
+            let is_it = |word: &String| {
+                let file = Path::new(word).file_name().and_then(OsStr::to_str);
+                file.is_some_and(|it| it == name || (name.len() == 15 && it.starts_with(name)))
+            };
+            stream["language"] == "unrecognised" && program.run.iter().any(is_it)
         };
         let others = others.iter().filter(|stream| !is_named(stream));
         let by_others: u64 = others.map(calls).sum();
