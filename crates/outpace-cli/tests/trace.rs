@@ -1256,6 +1256,22 @@ fn writes_that_all_fail_have_no_verdict() {
 }
 
 #[test]
+fn an_installed_program_that_calls_write_itself_is_not_told_to_change_stdio() {
+    let report = scratch("dd.json");
+    let of = ["if=/dev/zero", "bs=16", "count=100000", "status=none"];
+    let output = outpace(&["--json", report.to_str().unwrap(), "--", "dd"])
+        .args(of)
+        .stdout(std::fs::File::create(scratch("dd.out")).unwrap())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let found = json(&report);
+    assert_ne!(found["streams"][0]["language"], "C", "{found:#}");
+    let remedies = found["verdict"]["remedies"].to_string();
+    assert!(!remedies.contains("stdbuf"), "{remedies}");
+}
+
+#[test]
 fn writes_that_mostly_write_nothing_have_no_verdict() {
     // A limit on the size of files is met as a full disk is: a part succeeds.
     for (name, body) in [

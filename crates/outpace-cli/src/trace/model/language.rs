@@ -63,7 +63,8 @@ impl Language {
         }
     }
 
-    /// The same, unless a library that is not of this language has made a write with this top of the stack.
+    /// The same, unless a library that is not of this language has made a write with this top of the stack, or the program itself, where it should
+    /// print by the C library.
     pub(crate) fn of_writer(self, process: i32, stack: &[u64]) -> Self {
         let (libraries, executable) = (self.column(6), procfs::executable(process));
         let is_own = |file: &PathBuf| {
@@ -71,10 +72,10 @@ impl Language {
             let mut libraries = libraries.split(' ');
             Some(file) == executable.as_ref() || libraries.any(|own| name.starts_with(own))
         };
-        // Most languages print by the C library.
-        let stack = [&[], stack][usize::from(!libraries.is_empty())];
-        let files = mappings::with_code_at(process, stack);
-        let is_known = files.is_empty() || files.iter().any(is_own);
+        // Most languages print by the C library. Of those with a "-" the caller of `write` alone tells it, at the top.
+        let most = [libraries.len(), stack.len()][usize::from(libraries.len() > 1)];
+        let files = mappings::with_code_at(process, &stack[..most.min(stack.len())]);
+        let is_known = files.is_empty() || files.iter().any(is_own) != (libraries == "-");
         [Self::UNRECOGNISED, self][usize::from(is_known)]
     }
 
