@@ -1272,6 +1272,35 @@ fn an_installed_program_that_calls_write_itself_is_not_told_to_change_stdio() {
 }
 
 #[test]
+fn writes_to_a_closed_stdout_are_not_said_to_be_none() {
+    let lines = "for (int n = 0; n < 300000; n++) failed += write(1, \"a line\\n\", 7) < 0;";
+    let text_of_it = format!(
+        "#include <unistd.h>\nint main(void) {{ int failed = 0; {lines} return failed < 300000; }}\n"
+    );
+    let Some(program) = compiled("closed", &[], &text_of_it) else {
+        return;
+    };
+    let report = scratch("closed.json");
+    let trace = format!(
+        "{} trace --json {} -- {program} >&-",
+        env!("CARGO_BIN_EXE_outpace"),
+        report.display()
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &trace])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let found = json(&report);
+    assert_eq!(found["verdict"]["limit"], "unknown", "{found:#}");
+    assert!(
+        text(&output.stderr).contains("closed"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
 fn writes_that_mostly_write_nothing_have_no_verdict() {
     // A limit on the size of files is met as a full disk is: a part succeeds.
     for (name, body) in [

@@ -335,12 +335,13 @@ impl Watched {
         self.asleep[1] > self.asleep[0] + 1
     }
 
-    /// Another way in which it wrote, or may have if it had the kernel for so long: with a socket it may have sent. Or, beside its writes, calls
-    /// that wait for files for so long.
+    /// Another way in which it wrote, or may have if it had the kernel for so long: with a socket it may have sent, and writes to a stream that is
+    /// closed are in no count. Or, beside its writes, calls that wait for files for so long.
     pub(super) fn unseen(&self, long_ns: u64) -> Option<Unseen> {
         let hardly_writes = self.own().write_calls < peek::FROM;
         let mut targets = self.targets.values();
-        let sends = !self.sockets.is_empty() || targets.any(|target| target.kind == Kind::Socket);
+        let closed = !self.targets.is_empty() && !self.targets.contains_key(&1);
+        let sends = closed || !self.sockets.is_empty() || targets.any(|it| it.kind == Kind::Socket);
         let is_sent = sends && hardly_writes && self.threads.all().processor.system_ns >= long_ns;
         let awaits = (self.awaiting_files_ns >= long_ns && self.own().write_calls > 0)
             || self.storing_ns >= long_ns;

@@ -279,7 +279,7 @@ impl Unseen {
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Request => "what it wrote through io_uring or by io_submit could not be seen",
-            Self::Sent => "what it sent or spliced could not be seen; --exact counts it",
+            Self::Sent => "sends, splices and writes to closed files are seen by --exact only",
             Self::Refused => "some of its processes do not let this user trace them",
             Self::Held => "another process traces it (ptrace): its stops are in these times",
             Self::Polled => "its waits for room after EAGAIN are seen without --exact only",
