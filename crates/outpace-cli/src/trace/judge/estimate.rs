@@ -118,8 +118,9 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     // Adds one tick to each: few ticks prove little.
     let ticks = written_ns as f64 / tick_ns + 2.0;
     let part = (written.user_ns as f64 / tick_ns + 1.0) / ticks;
-    // One standard deviation is allowed for chance.
-    let error = (part * (1.0 - part) / ticks).sqrt().hypot(SYSTEMATIC);
+    // One standard deviation is allowed for chance, and more where ticks are too few to tell how large that is.
+    let chance = (part * (1.0 - part) / ticks).sqrt() * (1.0 + ticks.sqrt().recip());
+    let error = chance.hypot(SYSTEMATIC);
     let error = error.hypot(coarse_ns / total.likely.max(1.0));
     let of_total = |part: f64| total.times([part - error, part, part + error]);
     let since = process.threads.writers().io.since(start.io);

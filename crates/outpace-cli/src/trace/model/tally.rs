@@ -179,8 +179,7 @@ impl Buffering {
         let is_full = bytes > capacity * (calls - 1);
         // Just below 4096 they may also be blocks of 8192 and rests of them, in turn.
         let is_nearly = capacity > 4096 && capacity - mean <= capacity / 50;
-        let are_blocks = bytes <= capacity * calls && (is_full || is_nearly);
-        are_blocks.then_some(Self::Block { capacity })
+        (bytes <= capacity * calls && (is_full || is_nearly)).then_some(Self::Block { capacity })
     }
 
     /// The word for JSON, and what a report says of it.
