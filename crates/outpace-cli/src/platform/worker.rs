@@ -1,12 +1,13 @@
 //! A thread that answers one question after another. One for each question would cost other programs much: where threads start and end,
 //! the kernel needs all processors to take note (RCU), and on virtual machines an idle one answers a wakeup later for tens of milliseconds. A
-//! program that worked 3 µs between writes into a pipe took a quarter longer.
+//! program that worked 3 µs between writes into a pipe took 346 ms with a thread for each, 283 with one, and 260 alone.
 
 use super::procfs;
 use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, JoinHandle};
 
+/// A thread that has answered all that it was asked so far.
 pub(crate) struct Worker<Q, A> {
     questions: Sender<Q>,
     answers: Receiver<(i32, A)>,
@@ -37,10 +38,9 @@ impl<Q: Send + 'static, A: Send + 'static> Worker<Q, A> {
         question: Q,
         kept: impl FnOnce(&A) -> bool,
     ) -> io::Result<(A, Option<Self>)> {
+        // If the thread has panicked, it takes no question, and there is no answer.
+        let _ = self.questions.send(question);
         let panicked = |_| io::Error::other("a thread of outpace's panicked");
-        self.questions
-            .send(question)
-            .map_err(|_| panicked(mpsc::RecvError))?;
         let (id, answer) = self.answers.recv().map_err(panicked)?;
         if kept(&answer) {
             return Ok((answer, Some(self)));

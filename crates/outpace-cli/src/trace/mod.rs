@@ -117,8 +117,8 @@ impl Trace {
     /// Writes what was found to the files that are wanted, and to stderr.
     fn show(findings: &Findings, [json, profile]: [Option<Reserved>; 2]) -> Result<(), Failure> {
         let verdict = Verdict::on(findings);
-        let value = json::value(findings, &verdict);
-        let json = json.map_or(Ok(()), |file| file.fill_json(&value));
+        let value = || json::value(findings, &verdict);
+        let json = json.map_or(Ok(()), |file| file.fill_json(&value()));
         let profile = profile.map_or(Ok(()), |file| file.fill_json(&profile::build(findings)));
         let screen = Screen::of_or_endless(&io::stderr());
         let shown = io::stderr()

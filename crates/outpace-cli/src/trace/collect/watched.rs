@@ -340,7 +340,7 @@ impl Watched {
     pub(super) fn unseen(&self, long_ns: u64) -> Option<Unseen> {
         let hardly_writes = self.own().write_calls < peek::FROM;
         let mut targets = self.targets.values();
-        let closed = !self.targets.is_empty() && !self.targets.contains_key(&1);
+        let closed = !self.targets.is_empty() && self.targets.range(1..=2).count() < 2;
         let sends = closed || !self.sockets.is_empty() || targets.any(|it| it.kind == Kind::Socket);
         let is_sent = sends && hardly_writes && self.threads.all().processor.system_ns >= long_ns;
         let awaits = (self.awaiting_files_ns >= long_ns && self.own().write_calls > 0)

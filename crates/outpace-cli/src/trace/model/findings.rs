@@ -268,7 +268,7 @@ pub(crate) enum Unseen {
     Foreign,
     /// After a wait for room outside of the write calls, in the exact modes.
     Polled,
-    /// By send(2), splice(2) and their like, which the kernel does not count as writes.
+    /// By send(2), splice(2) and their like, or to a descriptor that is closed: the kernel does not count these as writes.
     Sent,
     /// While another process held it.
     Held,

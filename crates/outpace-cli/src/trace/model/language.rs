@@ -72,7 +72,8 @@ impl Language {
             let mut libraries = libraries.split(' ');
             Some(file) == executable.as_ref() || libraries.any(|own| name.starts_with(own))
         };
-        // Most languages print by the C library. Of those with a "-" the caller of `write` alone tells it, at the top.
+        // Most languages print by the C library: none of the words at the top is asked. Of those with a "-" the first one is, which leads to the
+        // caller of `write`; of the others all.
         let most = [libraries.len(), stack.len()][usize::from(libraries.len() > 1)];
         let files = mappings::with_code_at(process, &stack[..most.min(stack.len())]);
         let is_known = files.is_empty() || files.iter().any(is_own) != (libraries == "-");
@@ -420,6 +421,7 @@ mod tests {
         assert_eq!(around(Language::C), AROUND_CALLS);
         assert_eq!(around(Language::SHELL), [-1.5, 0.7, 0.7]);
         assert_eq!(around(Language::NODE), [0.3, 0.7, 4.0]);
+        assert_eq!(around(Language::PYTHON), [0.3, 1.3, 1.3]);
     }
 
     #[test]
