@@ -8,7 +8,6 @@ use crate::user::inert;
 use crate::user::quantity::{counted, duration, grouped};
 use serde::Serialize;
 use std::fmt::Display;
-use std::ops::Add;
 
 /// The limit of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -84,11 +83,16 @@ impl Verdict {
         let writing_ns = sum(Stream::writing_ns).min(most_ns);
         let now = now_ns as f64;
         let savings = streams.iter().map(estimate::saved_by_blocks);
-        let together = savings.clone().fold(Interval::default(), Interval::add);
+        let most_saved_ns = (now - run.busiest_other_ns as f64).min(now * (1.0 - LEAST_LEFT));
+        // Short waits are in no sample, and runs differ.
+        let most_saved_ns = most_saved_ns.min(most_ns as f64 + RUN_TO_RUN[1] * now);
+        let join = |sum: Interval, more| (sum + more).within(f64::MIN, most_saved_ns);
+        let together = savings.clone().fold(Interval::default(), join);
         let chance_ns = |part: f64| (part * now).hypot(CROWDED * run.delayed_ns as f64);
         let chances = RUN_TO_RUN.map(|part| chance_ns(part) * f64::from(together.high > 0.0));
         // At worst, programs that run at the same time save together no more than the one that saves most.
-        let least_ns = savings.map(|saved| saved.low).fold(0.0, f64::max);
+        let ends = savings.map(|saved| saved.low);
+        let least_ns = ends.fold(0.0, f64::max).min(together.likely);
         let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
         let error = |chance: f64, error: f64, other: f64| chance.hypot(error).hypot(other);
         let [seen, missed] = [sum(|stream| stream.calls), run.missed].map(|calls| calls as f64);
@@ -100,9 +104,6 @@ impl Verdict {
         // What fewer calls save may go into more waiting for a reader that is traced, too.
         let awaited_ns = sum(|stream| stream.awaited_ns) as f64;
         let likely_ns = together.likely - hidden_ns;
-        let most_saved_ns = (now - run.busiest_other_ns as f64).min(now * (1.0 - LEAST_LEFT));
-        // Short waits are in no sample, and runs differ.
-        let most_saved_ns = most_saved_ns.min(most_ns as f64 + RUN_TO_RUN[1] * now);
         let [below, above] = [together.likely - least_ns, together.high - together.likely];
         let blocks_save_ns = Interval {
             low: likely_ns - awaited_ns - error(chances[0], below, most_hidden_ns - hidden_ns),
@@ -137,8 +138,7 @@ impl Verdict {
         }
         let larger = streams.iter().filter(|stream| stream.may_be_larger());
         let may_save = larger.map(estimate::saved_by_blocks);
-        let may_save = may_save.fold(Interval::default(), Interval::add);
-        let may_save = may_save.within(0.0, most_saved_ns);
+        let may_save = may_save.fold(Interval::default(), join);
         // Both sides of the edge have the same words: from run to run a program may be on either.
         let most = streams.iter().max_by_key(|stream| stream.writing_ns());
         let named = match gain {
@@ -1031,6 +1031,15 @@ mod tests {
             }
         }
         assert!(small > 0);
+    }
+
+    #[test]
+    fn two_that_each_save_nearly_all_save_it_less_what_runs_differ_by() {
+        let writer = || stream(100_000, 98 * MS, 0);
+        let saved = verdict(SAMPLED, 100 * MS, vec![writer(), writer()]).blocks_save_ns;
+        let differ_ns = RUN_TO_RUN[0] * 100.0 * MS as f64;
+        assert!(saved.low < saved.high - differ_ns, "{saved:?}");
+        assert!(saved.low > 0.5 * saved.high, "{saved:?}");
     }
 
     #[test]
