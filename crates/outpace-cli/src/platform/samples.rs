@@ -16,19 +16,19 @@ pub(crate) struct Samples {
     ring: Sampler,
     /// Those found in the program, times the time between two.
     in_program_ns: u64,
-    /// The thread's time before these.
-    before_ns: u64,
+    /// The thread's time before these, and its parts.
+    before: Processor,
 }
 
 impl Samples {
-    pub(crate) fn of(thread: i32, before_ns: u64) -> io::Result<Self> {
+    pub(crate) fn of(thread: i32, before: Processor) -> io::Result<Self> {
         let mut event = Builder::new(Software::TASK_CLOCK);
         event.observe_pid(thread).any_cpu().sample_period(SAMPLE_NS);
         let ring = event.enabled(true).build()?.sampled(RING)?;
         Ok(Self {
             ring,
             in_program_ns: 0,
-            before_ns,
+            before,
         })
     }
 
@@ -40,9 +40,9 @@ impl Samples {
         let sampled_ns = self.ring.as_counter_mut().read()?;
         let user_ns = sampled_ns.min(self.in_program_ns);
         Ok(Processor {
-            total_ns: self.before_ns + sampled_ns,
-            user_ns,
-            system_ns: sampled_ns - user_ns,
+            total_ns: self.before.total_ns + sampled_ns,
+            user_ns: self.before.user_ns + user_ns,
+            system_ns: self.before.system_ns + sampled_ns - user_ns,
             ..rest
         })
     }

@@ -10,10 +10,11 @@ use std::fs::File;
 /// Threads of one process that are read.
 const MOST_THREADS: usize = 64;
 
-/// The parts of a thread's processor time are [sampled](Samples) for so much time with writes: after that, clock ticks tell enough.
+/// The parts of a thread's processor time are [sampled](Samples) for so much time with writes: after that, clock ticks tell enough. And those
+/// of threads that do not write for so much time of all: programs that compute are slowed down by a twentieth meanwhile.
 const SAMPLED_FOR_NS: u64 = 50_000_000;
-/// The kernel sets a timer at each switch to the thread, which takes 1 µs in a virtual machine: where turns are short, samples end before that.
-const MOST_TURNS: u64 = 4_000;
+/// The kernel sets a timer at each switch to the thread, which takes 1 to 10 µs in a virtual machine: where turns are short, samples end before that.
+const MOST_TURNS: u64 = 500;
 
 /// The counters of a thread at one moment, or of several.
 #[derive(Clone, Copy, Default)]
@@ -45,15 +46,12 @@ pub(crate) struct Thread {
 impl Thread {
     fn open(process: i32, thread: i32) -> Option<Self> {
         let open = |file: &str| File::open(format!("/proc/{process}/task/{thread}/{file}")).ok();
-        let schedule = open("schedstat")?;
-        let before = Processor::default().scheduled(&read_again(&schedule).ok()?)?;
-        let samples = Samples::of(thread, before.total_ns).ok();
         Some(Self {
             io: open("io")?,
-            schedule,
+            schedule: open("schedstat")?,
             stat: open("stat")?,
             call: open("syscall"),
-            samples,
+            samples: None,
             sampled: Processor::default(),
             ticks: Processor::default(),
             before: Reading::default(),
@@ -132,13 +130,8 @@ impl Threads {
         if let (Some(thread), Some(before)) =
             (self.threads.get_mut(&process), former.threads.get(&process))
         {
-            thread.before = before.now;
-            if thread.samples.is_some() {
-                // These begin anew.
-                let parts = &mut thread.before.processor;
-                (parts.user_ns, parts.system_ns) = (0, 0);
-            }
-            thread.now = thread.before;
+            (thread.before, thread.now) = (before.now, before.now);
+            (thread.sampled, thread.ticks) = (before.sampled, before.ticks);
         }
     }
 
@@ -172,7 +165,15 @@ impl Threads {
     pub(crate) fn sample_after(&mut self, written: Processor) {
         let written_ns = written.user_ns + written.system_ns;
         if written_ns >= SAMPLED_FOR_NS || written.turns >= MOST_TURNS {
-            self.end_samples();
+            return self.end_samples();
+        }
+        let is_early = self.all().processor.total_ns < SAMPLED_FOR_NS;
+        for (&id, thread) in &mut self.threads {
+            if !is_early && thread.own().io.write_calls == 0 {
+                thread.samples = None;
+            } else if thread.samples.is_none() {
+                thread.samples = Samples::of(id, thread.now.processor).ok();
+            }
         }
     }
 
@@ -239,8 +240,10 @@ impl Threads {
 
     /// The mean time between two samples in so much time with writes.
     pub(crate) fn between_samples_ns(&self, written_ns: u64) -> f64 {
-        let sampled_ns: u64 = (self.that_write().map(|thread| thread.sampled.total_ns)).sum();
-        let sampled = (sampled_ns as f64 / written_ns as f64).min(1.0);
+        // Since the last sample of each.
+        let by_ticks = |thread: &Thread| thread.now.processor.since(thread.sampled).total_ns;
+        let by_ticks_ns: u64 = self.that_write().map(by_ticks).sum();
+        let sampled = 1.0 - (by_ticks_ns as f64 / written_ns as f64).min(1.0);
         let [sample, tick] = [SAMPLE_NS, procfs::TICK_NS].map(|ns| ns as f64);
         sampled * sample + (1.0 - sampled) * tick
     }
@@ -328,6 +331,56 @@ mod tests {
         threads.sample_after(many);
         assert!(threads.threads[&thread].samples.is_none());
         drop(here);
+        other.join().unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_only_computes_is_sampled_no_more_until_it_writes() {
+        use std::io::Write;
+        use std::sync::atomic::{AtomicBool, Ordering};
+        let ours = std::process::id() as i32;
+        let (tell, told) = std::sync::mpsc::channel();
+        let [writes, ends] = [(); 2].map(|()| std::sync::Arc::new(AtomicBool::new(false)));
+        let [is_to_write, is_to_end] = [&writes, &ends].map(std::sync::Arc::clone);
+        let other = std::thread::spawn(move || {
+            tell.send(rustix::thread::gettid().as_raw_pid()).unwrap();
+            let mut null = File::create("/dev/null").unwrap();
+            while !is_to_end.load(Ordering::Relaxed) {
+                if is_to_write.load(Ordering::Relaxed) {
+                    null.write_all(b"x").unwrap();
+                }
+            }
+        });
+        let thread = told.recv().unwrap();
+        let mut threads = Threads::default();
+        threads.begin(ours, &[thread]);
+        let mut look = || {
+            let readings = threads.read(ours, &[thread]);
+            threads.take(readings);
+            threads.sample_after(Processor::default());
+            let (own, is_sampled) = (threads.all(), threads.threads[&thread].samples.is_some());
+            (own.io.write_calls, own.processor, is_sampled)
+        };
+        let permitted = look().2;
+        let mut before = loop {
+            let (_, processor, is_sampled) = look();
+            if processor.total_ns >= SAMPLED_FOR_NS {
+                assert!(!is_sampled);
+                break processor;
+            }
+            assert_eq!(is_sampled, permitted);
+        };
+        writes.store(true, Ordering::Relaxed);
+        loop {
+            let (calls, processor, is_sampled) = look();
+            assert!(processor.total_ns >= before.total_ns && processor.user_ns >= before.user_ns);
+            before = processor;
+            if calls > 100 {
+                assert_eq!(is_sampled, permitted);
+                break;
+            }
+        }
+        ends.store(true, Ordering::Relaxed);
         other.join().unwrap();
     }
 

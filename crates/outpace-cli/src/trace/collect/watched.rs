@@ -215,10 +215,8 @@ impl Watched {
         if self.start.io.write_calls == 0 {
             self.start = writers;
         }
-        if self.start.io.write_calls > 0 {
-            let written = writers.processor.since(self.start.processor);
-            self.threads.sample_after(written);
-        }
+        let written = writers.processor.since(self.start.processor);
+        self.threads.sample_after(written);
         if self.stat.has_ended {
             // Perhaps its first thread only.
             let running = procfs::running_threads(process);
