@@ -274,12 +274,13 @@ impl Ledger {
     }
 
     /// Adds, for every process of every stream, the count of last bytes seen and of those that ended a line.
-    pub(crate) fn add_line_ends(&mut self, of: impl Fn(i32, i32) -> Option<[u64; 2]>) {
+    pub(crate) fn add_line_ends(&mut self, of: impl Fn((i32, i32)) -> Option<[u64; 2]>) {
         for entry in self.entries.values_mut() {
-            for &(process, descriptor) in &entry.used {
-                let [seen, line_ends] = of(process, descriptor).unwrap_or_default();
-                entry.stream.tally.tails_seen += seen;
-                entry.stream.tally.line_ends += line_ends;
+            let ends = entry.used.iter().filter_map(|&place| of(place));
+            let [seen, line_ends] = ends.fold([0; 2], |[a, b], [c, d]| [a + c, b + d]);
+            // What lies in memory that was not read yet is not seen, and may be of another kind.
+            if seen * 2 >= entry.stream.tally.sizes.count() {
+                (entry.stream.tally.tails_seen, entry.stream.tally.line_ends) = (seen, line_ends);
             }
         }
     }

@@ -325,7 +325,7 @@ pub(crate) fn watch(
     let ended_ns = rings.ended_ns.filter(|_| procfs::name(root).is_none());
     let wall_ns = ended_ns.unwrap_or(now_ns).saturating_sub(began_ns);
     if let Some(tails) = &rings.tails {
-        ledger.add_line_ends(|process, descriptor| tails.of(process, descriptor));
+        ledger.add_line_ends(|(process, descriptor)| tails.of(process, descriptor));
     }
     // Where that is unknown, it may be all of a call's time.
     let call_ns = call_ns(&mut rings).unwrap_or(f64::INFINITY);
