@@ -672,6 +672,32 @@ fn a_program_with_the_name_of_an_interpreter_is_not_taken_for_it() {
 }
 
 #[test]
+fn a_few_large_writes_among_lines_do_not_name_them() {
+    // The null device reads none of it: of the constant, which was in no memory yet, no last byte is seen.
+    let text_of_it = "#include <string.h>\n#include <unistd.h>\nstatic char large[65536];\n\
+        int main(void) { memset(large, 'x', sizeof large); for (int n = 0; n < 2600; n++)\n\
+        if (n % 26) write(1, \"hi there\\n\", 9); else write(1, large, sizeof large); }\n";
+    let Some(program) = compiled("mixed", &["-w"], text_of_it) else {
+        return;
+    };
+    for (to, named) in [
+        ("/dev/null", &["small writes", "line"][..]),
+        ("mixed.out", &["line"]),
+    ] {
+        let (file, report) = (scratch(to), scratch("mixed.json"));
+        let file = [Path::new(to), &file][usize::from(!to.starts_with('/'))];
+        let output = outpace(&["--exact", "--json", report.to_str().unwrap(), &program])
+            .stdout(std::fs::File::create(file).unwrap())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let found = json(&report);
+        let buffering = found["streams"][0]["buffering"].as_str().unwrap();
+        assert!(named.contains(&buffering), "{found:#}");
+    }
+}
+
+#[test]
 fn the_exact_mode_does_with_little_locked_memory() {
     let mut command = Command::new("setpriv");
     let words = [
