@@ -112,13 +112,12 @@ impl Language {
         };
         let is_plain = !language.0.contains(" with ");
         let is_cause = |row: &[&str; 8]| {
-            let cause = row[0].strip_prefix(language.name());
-            let cause = cause.and_then(|cause| cause.strip_prefix(" with "));
-            match cause.filter(|_| is_plain && row[1].is_empty()) {
-                Some("stdbuf") => has_stdbuf(process),
+            let (name, cause) = row[0].split_once(" with ").unwrap_or_default();
+            match cause {
+                _ if name != language.name() || !is_plain || !row[1].is_empty() => false,
+                "stdbuf" => has_stdbuf(process),
                 // Python's may be its script's.
-                Some(option) => language != Self::PYTHON && has_option(&arguments, option),
-                None => false,
+                option => language != Self::PYTHON && has_option(&arguments, option),
             }
         };
         rows().find(is_cause).map_or(language, |row| Self(row[0]))
@@ -235,14 +234,14 @@ fn has_mark(file: &Binary<'_>, marks: &str) -> bool {
 /// Where the table has no other figures.
 const AROUND_CALLS: [f64; 3] = [0.1, 0.7, 4.0];
 
-/// Whether a program has an option among its arguments: alone, or as one of several letters.
+/// Whether a program has an option among its arguments: alone, as one of several letters, or abbreviated.
 fn has_option(arguments: &[String], option: &str) -> bool {
     let is_letters = |word: &str| word.len() <= 4 && word.bytes().all(|c| c.is_ascii_alphabetic());
+    let is_abbreviated = |word: &String| word.len() > 3 && option.starts_with(&**word);
+    let mut words = arguments.iter().filter_map(|word| word.strip_prefix('-'));
     match option.strip_prefix('-') {
-        Some(letter) if letter.len() == 1 => arguments.iter().any(|word| {
-            let letters = word.strip_prefix('-');
-            letters.is_some_and(|letters| is_letters(letters) && letters.contains(letter))
-        }),
+        Some(long) if long.starts_with('-') => arguments.iter().any(is_abbreviated),
+        Some(it) if it.len() == 1 => words.any(|word| is_letters(word) && word.contains(it)),
         _ => arguments.concat().contains(&option.replace(' ', "")),
     }
 }
@@ -459,6 +458,10 @@ mod tests {
             ("sed -nu p", Some("-u")),
             ("sed -n s/u/-u/", None),
             ("sed --unbuffered p", Some("--unbuffered")),
+            ("sed --unb p", Some("--unbuffered")),
+            ("grep --line-b x", Some("--line-buffered")),
+            ("grep --line-number x", None),
+            ("grep -e --line-buffered-x", None),
             ("tcpdump -nl", Some("-l")),
             ("mawk -W interactive 1", Some("-W interactive")),
             ("mawk 1", None),
