@@ -680,14 +680,13 @@ fn a_few_large_writes_among_lines_do_not_name_them() {
     let Some(program) = compiled("mixed", &["-w"], text_of_it) else {
         return;
     };
+    let (report, file) = (scratch("mixed.json"), scratch("mixed.out"));
     for (to, named) in [
-        ("/dev/null", &["small writes", "line"][..]),
-        ("mixed.out", &["line"]),
+        (Path::new("/dev/null"), &["small writes", "line"][..]),
+        (&file, &["line"]),
     ] {
-        let (file, report) = (scratch(to), scratch("mixed.json"));
-        let file = [Path::new(to), &file][usize::from(!to.starts_with('/'))];
         let output = outpace(&["--exact", "--json", report.to_str().unwrap(), &program])
-            .stdout(std::fs::File::create(file).unwrap())
+            .stdout(std::fs::File::create(to).unwrap())
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));

@@ -43,6 +43,8 @@ pub(crate) fn without_privileges(subcommand: &str) -> Command {
 
 /// A file of this process's own: two runs of the same tests share none. A later run removes files that are left there.
 pub(crate) fn scratch(name: &str) -> PathBuf {
+    // What is there is removed.
+    assert!(Path::new(name).is_relative(), "{name}");
     static DIRECTORY: LazyLock<PathBuf> = LazyLock::new(|| {
         let program = std::env::current_exe().unwrap();
         let runs = Path::new(env!("CARGO_TARGET_TMPDIR")).join(program.file_stem().unwrap());
