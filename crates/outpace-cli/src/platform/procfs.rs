@@ -111,6 +111,9 @@ fn text_of(file: &str) -> io::Result<String> {
     read_again(&fs::File::open(file)?)
 }
 
+/// A reader that was woken takes its writer's processor for this long, on average, at most. Others take it for a slice of milliseconds.
+const MOST_TAKEN_NS: u64 = 10_000;
+
 impl Processor {
     /// The sum of these parts, without a delay.
     pub(crate) fn of(user_ns: u64, system_ns: u64) -> Self {
@@ -120,6 +123,16 @@ impl Processor {
             system_ns,
             ..Self::default()
         }
+    }
+
+    /// What of the delay came in so short pieces, on average, that it was that of readers, whom the thread has woken on its own processor.
+    pub(crate) fn taken_ns(self) -> u64 {
+        self.delayed_ns.min(self.turns * MOST_TAKEN_NS)
+    }
+
+    /// The rest of the delay.
+    pub(crate) fn held_up_ns(self) -> u64 {
+        self.delayed_ns - self.taken_ns()
     }
 
     /// The same parts, with what a thread's `schedstat` (proc(5)) has: to the nanosecond, its time, its delay and its turns.
@@ -513,6 +526,21 @@ pub(crate) fn has_aio(process: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn short_waits_for_a_processor_are_those_for_readers_that_were_woken() {
+        let waits = |delayed_ns, turns| {
+            let processor = Processor {
+                delayed_ns,
+                turns,
+                ..Processor::default()
+            };
+            (processor.taken_ns(), processor.held_up_ns())
+        };
+        assert_eq!(waits(300_000_000, 90_000), (300_000_000, 0));
+        // Other programs take a slice each time.
+        assert_eq!(waits(300_000_000, 100), (1_000_000, 299_000_000));
+    }
 
     #[test]
     fn a_file_is_on_the_file_system_that_is_mounted_nearest_above_it() {

@@ -107,9 +107,10 @@ fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
                         let top = procfs::peek(process, stack, 8 * u64::from(memory::STACK));
                         first.stack = memory::words(&top.unwrap_or_default());
                     }
-                    // A call on the descriptor of the last write (lseek, fsync, fstat) counts as part of that write.
-                    let is_of_write = |write: &Call| arguments[0] as i32 == write.descriptor;
-                    let before = look.writes.last().filter(|write| !is_of_write(write));
+                    // A call on the descriptor of the last write (lseek, fsync, fstat) counts as part of that write, unless it only asks (isatty).
+                    let asks = number == libc::SYS_ioctl;
+                    let is_other = |write: &&Call| asks || arguments[0] as i32 != write.descriptor;
+                    let before = look.writes.last().filter(is_other);
                     if let Some(kind) = before.and_then(|_| calls::other(number)) {
                         between[kind] += 1;
                     }

@@ -132,7 +132,7 @@ impl Watcher {
                 run.busiest_ns = run.busiest_ns.max(processor.total_ns);
                 if id == run.root || io.write_calls > 0 {
                     // Those that are ready at the same time have waited as long as the one that waited longest.
-                    let delayed_ns = processor.delayed_ns + process.stopped_ns;
+                    let delayed_ns = processor.held_up_ns() + process.stopped_ns;
                     run.delayed_ns = run.delayed_ns.max(delayed_ns + process.stolen_ns());
                 } else {
                     run.beside_ns += processor.total_ns;

@@ -351,8 +351,9 @@ impl Watched {
         let hardly_writes = self.own().write_calls < peek::FROM;
         let threads = self.threads.own().filter(|_| hardly_writes);
         let worked_ns = threads.map(|(_, Reading { io, processor })| {
-            let reading_ns = io.read_calls * MOST_READ_NS;
-            processor.total_ns.saturating_sub(reading_ns)
+            processor
+                .total_ns
+                .saturating_sub(io.read_calls * MOST_READ_NS)
         });
         worked_ns.max().unwrap_or(0)
     }
@@ -587,10 +588,9 @@ impl Watched {
 
     /// The write to stdout or stderr for which a thread waits in another call until there is room.
     fn polled_for(&self, doing: Doing) -> Option<(i64, [u64; 6])> {
-        let mut streams = self.targets.range(1..=2);
+        let mut kinds = self.targets.range(1..=2).map(|(_, target)| target.kind);
         // Others always have room.
-        streams
-            .find(|stream| [Kind::Terminal, Kind::Pipe, Kind::Socket].contains(&stream.1.kind))?;
+        kinds.find(|kind| matches!(kind, Kind::Terminal | Kind::Pipe | Kind::Socket))?;
         let identity = |descriptor| Target::identity_of(self.holder, descriptor);
         let is_it = |descriptor| self.stream_at(identity(descriptor)).is_some();
         let stream = doing.awaits_room(self.holder, is_it)?;

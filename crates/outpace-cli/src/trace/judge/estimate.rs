@@ -149,7 +149,10 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     stream.own_ns = of_total(part).within(0.0, total.high - stream.in_kernel_ns.low);
     let handing_ns = process.threads.handing_over_ns(io.write_calls) as f64;
     let most_ns = calls * HANDED_NS * f64::from(handing_ns > 0.0);
-    stream.handed_ns = Interval::of([0.0, handing_ns / 2.0, lived_ns]).within(0.0, most_ns);
+    let handed_ns = Interval::of([0.0, handing_ns / 2.0, lived_ns]).within(0.0, most_ns);
+    // Larger writes wake the readers more rarely.
+    let taken_ns = processor.taken_ns() as f64 * cost.of_calls(stream);
+    stream.handed_ns = handed_ns + Interval::between(taken_ns / 2.0, taken_ns);
     let reads_bytes = f64::from(process.language.reads_bytes());
     stream.reading_ns = reads_bytes * others[2] * stream.in_kernel_ns.likely;
 }
@@ -208,8 +211,7 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
         Buffering::Unbuffered => own.high.min(of_pieces * calls_ns),
         _ => calls_ns.min(COLD * own.likely),
     };
-    let usually_ns = least_ns.midpoint(usual_ns);
-    let around = Interval::of([least_ns, usually_ns, most_ns.max(usual_ns)]);
+    let around = Interval::of([least_ns, least_ns.midpoint(usual_ns), most_ns.max(usual_ns)]);
     // Larger writes may be synced more rarely, or as often.
     let syncing_ns = stream.syncing_ns as f64;
     let saved = in_kernel.independent(around)

@@ -341,10 +341,10 @@ fn sampled_buffering(stream: &Stream) -> Buffering {
 /// A print of a line and a line buffer make the same calls: the language tells them apart. It also tells blocks from equal
 /// messages of no customary capacity.
 fn in_language(buffering: Buffering, language: Language) -> Buffering {
+    let prints = language.prints_unbuffered();
     match buffering {
-        other if !language.prints_unbuffered() => other,
-        Buffering::Line | Buffering::Small => Buffering::Unbuffered,
-        Buffering::Block { capacity } if !capacity.is_power_of_two() => Buffering::Large,
+        Buffering::Line | Buffering::Small if prints => Buffering::Unbuffered,
+        Buffering::Block { capacity } if prints && !capacity.is_power_of_two() => Buffering::Large,
         other => other,
     }
 }

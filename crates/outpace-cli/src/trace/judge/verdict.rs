@@ -78,7 +78,8 @@ impl Verdict {
         let now_ns = run.now_ns();
         let sum = |part: fn(&Stream) -> u64| streams.iter().map(part).sum::<u64>();
         // The whole of what was used and waited for, where it is known.
-        let used_ns = run.user_ns + run.system_ns + sum(Stream::asleep_ns);
+        let used_ns =
+            run.user_ns + run.system_ns + sum(|it| it.asleep_ns() + it.handed_ns.high as u64);
         let most_ns = [u64::MAX, used_ns][usize::from(run.ending.is_some())].min(now_ns);
         let writing_ns = sum(Stream::writing_ns).min(most_ns);
         let now = now_ns as f64;
@@ -112,9 +113,8 @@ impl Verdict {
             high: likely_ns + missed_ns + error(chances[1], above, hidden_ns),
         }
         .within(0.0, most_saved_ns);
-        let add = |[a, b]: [u64; 2], [c, d]: [u64; 2]| [a + c, b + d];
-        let waits = streams.iter().map(slow_ns).fold([0; 2], add);
-        let [waiting, most_waiting] = waits.map(|ns| ns.min(writing_ns) as f64);
+        let waits: [fn(&Stream) -> u64; 2] = [|it| slow_ns(it)[0], |it| slow_ns(it)[1]];
+        let [waiting, most_waiting] = waits.map(|part| sum(part).min(writing_ns) as f64);
         // Where other threads ran meanwhile, the wait may have delayed nothing.
         let overlapped = sum(|stream| stream.overlapped_ns.min(slow_ns(stream)[0])) as f64;
         let alone = (waiting - overlapped).max(0.0);

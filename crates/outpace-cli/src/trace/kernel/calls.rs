@@ -79,10 +79,9 @@ impl WriteCall {
 /// do around a write: one that does work, or (1) one that does little more than enter the kernel.
 pub(crate) fn other(number: i64) -> Option<usize> {
     match number {
-        libc::SYS_read | libc::SYS_readv | libc::SYS_pread64 => None,
-        libc::SYS_preadv | libc::SYS_preadv2 => None,
-        libc::SYS_futex | libc::SYS_rt_sigprocmask => None,
-        libc::SYS_lseek | libc::SYS_fcntl | libc::SYS_rt_sigaction => Some(1),
+        libc::SYS_read | libc::SYS_readv | libc::SYS_pread64 | libc::SYS_preadv => None,
+        libc::SYS_preadv2 | libc::SYS_futex | libc::SYS_rt_sigprocmask => None,
+        libc::SYS_lseek | libc::SYS_fcntl | libc::SYS_ioctl | libc::SYS_rt_sigaction => Some(1),
         libc::SYS_getpid | libc::SYS_getppid | libc::SYS_clock_gettime => Some(1),
         _ if doing::POLLS.contains(&number) => None,
         _ => WriteCall::with_number(number).is_none().then_some(0),

@@ -88,7 +88,7 @@ pub(crate) struct Stream {
     pub(crate) syncing_ns: u64,
     /// Time in reads that become fewer with the writes.
     pub(crate) reading_ns: f64,
-    /// Time in which threads hand the writes over to another.
+    /// Time in which threads hand the writes over to another, and which readers that they wake take from them on the same processor.
     pub(crate) handed_ns: Interval,
     /// Most of its writes are to a file that is opened once more for each.
     pub(crate) is_reopened: bool,

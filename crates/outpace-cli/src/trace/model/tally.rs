@@ -52,6 +52,8 @@ impl CallTally {
     /// Counts the size of a write and whether it ended a line, without counting a call.
     pub(crate) fn sample(&mut self, size: u64, ends_line: Option<bool>) {
         let size = size.min(LARGEST);
+        // A full buffer ends where it is full.
+        let ends_line = ends_line.filter(|ends| *ends || !size.is_multiple_of(SMALLEST_BLOCK));
         self.sizes.add(size);
         *self.exact_sizes.entry(size).or_default() += 1;
         self.tails_seen += u64::from(ends_line.is_some());
@@ -298,6 +300,17 @@ mod tests {
         ] {
             assert_eq!(of(frames(size), ends), Buffering::Block { capacity });
         }
+    }
+
+    #[test]
+    fn a_line_buffer_that_is_full_is_written_where_it_ends() {
+        let mut tally = CallTally::default();
+        // As of `seq` on a terminal.
+        for n in 0..200 {
+            let (size, ends_line) = [(7, true), (1024, false)][usize::from(n % 10 == 0)];
+            tally.sample(size, Some(ends_line));
+        }
+        assert_eq!(tally.buffering(), Buffering::Line);
     }
 
     #[test]

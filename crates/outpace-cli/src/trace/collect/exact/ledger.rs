@@ -82,8 +82,7 @@ impl Ledger {
     fn process(&mut self, process: i32) -> &mut TracedProcess {
         let unseen = &mut self.run.unseen;
         self.processes.entry(process).or_insert_with(|| {
-            let is_foreign = procfs::is_foreign(process);
-            *unseen = (*unseen).max(is_foreign.then_some(Unseen::Foreign));
+            *unseen = (*unseen).max(procfs::is_foreign(process).then_some(Unseen::Foreign));
             let mut known = TracedProcess {
                 program: procfs::name(process).as_deref().unwrap_or("?").into(),
                 gone: true,
