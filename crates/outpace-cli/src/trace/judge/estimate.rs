@@ -150,8 +150,8 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let handing_ns = process.threads.handing_over_ns(io.write_calls) as f64;
     let most_ns = calls * HANDED_NS * f64::from(handing_ns > 0.0);
     let handed_ns = Interval::of([0.0, handing_ns / 2.0, lived_ns]).within(0.0, most_ns);
-    // Larger writes wake the readers more rarely.
-    let taken_ns = processor.taken_ns() as f64 * cost.of_calls(stream);
+    // Larger writes wake the readers more rarely. Several writers also take turns.
+    let taken_ns = processor.taken_ns() as f64 * cost.of_calls(stream) * f64::from(writers < 2.0);
     stream.handed_ns = handed_ns + Interval::between(taken_ns / 2.0, taken_ns);
     let reads_bytes = f64::from(process.language.reads_bytes());
     stream.reading_ns = reads_bytes * others[2] * stream.in_kernel_ns.likely;
