@@ -382,7 +382,7 @@ impl Verdict {
         let (kind, is_ours) = (worst.target.kind, stands_in(&worst.target));
         let [blocks_gain, reader_gain] = self.gains();
         let is_named = blocks_gain >= NAMED || named == Limit::Calls;
-        let blocks = (worst.could_be_larger() && is_named).then(|| {
+        let blocks = (worst.may_be_larger() && is_named).then(|| {
             let err = worst.language.remedy_for_stderr();
             let out = worst.language.remedy_for_calls(worst.buffering, kind);
             let mut known = match worst.descriptors {
@@ -421,9 +421,9 @@ impl Verdict {
             } else {
                 ["", ", in the calls and around them"][usize::from(is_more)]
             };
-            let saved = range(self.blocks_save_ns);
-            let what = ["Block buffering", "A file that stays open"][usize::from(worst.is_reopened)];
-            let small = format!("{what} would save {saved}{around}.");
+            let blocks = ["Larger blocks", "Block buffering"][usize::from(worst.could_be_larger())];
+            let what = [blocks, "A file that stays open"][usize::from(worst.is_reopened)];
+            let small = format!("{what} would save {}{around}.", range(self.blocks_save_ns));
             let unknown = || format!("{language}: let it write larger blocks{more}");
             (small, known.unwrap_or_else(unknown))
         });
@@ -1185,6 +1185,21 @@ mod tests {
         let verdict = verdict(SAMPLED, 100 * MS, vec![waited_for, of_blocks]);
         assert_eq!(verdict.limit, Limit::Nothing);
         assert!(!verdict.sentences[0].contains("small writes"));
+    }
+
+    #[test]
+    fn of_small_blocks_it_is_said_what_larger_ones_could_save() {
+        let blocks = Stream {
+            bytes: 4096 * 20_000,
+            buffering: Buffering::Block { capacity: 4096 },
+            language: Language::INSTALLED_C,
+            ..stream(20_000, 40 * MS, 0)
+        };
+        let verdict = verdict(SAMPLED, 100 * MS, vec![blocks]);
+        assert_eq!(verdict.limit, Limit::Unknown);
+        let text = verdict.sentences.join(" ");
+        assert!(text.contains("Larger blocks would save up to "), "{text}");
+        assert!(verdict.remedies[0].contains("larger blocks"), "{verdict:?}");
     }
 
     #[test]
