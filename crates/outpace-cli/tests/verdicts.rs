@@ -184,9 +184,10 @@ impl Table {
                 self.inside.count(is_inside);
                 let texts = findings["verdict"]["text"].as_array().unwrap();
                 let states_it = |text: &Value| {
-                    text.as_str()
-                        .unwrap()
-                        .starts_with("Block buffering would save")
+                    let text = text.as_str().unwrap();
+                    let what = ["Block buffering", "Larger blocks"];
+                    what.iter()
+                        .any(|what| text.starts_with(&format!("{what} would save")))
                 };
                 if texts.iter().any(states_it) {
                     self.narrow.count(high <= 2.0 * low);
