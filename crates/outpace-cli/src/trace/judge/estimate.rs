@@ -19,22 +19,26 @@ pub(crate) struct Cost {
     bytes: (f64, f64),
     /// The number of bytes that cost as much as the end of a line, which a terminal passes on by itself.
     line_bytes: (f64, f64),
+    /// What a write takes in the program's own code goes with so much of its time in the kernel: a terminal takes more of that than others,
+    /// the null device less, and no more or less of the program's.
+    around: f64,
 }
 
 impl Cost {
     pub(crate) fn of(kind: Kind) -> Self {
-        let (call_ns, byte_ns, bytes) = match kind {
-            Kind::Null => (1_500.0, 0.0, (1e6, 1e9)),
-            Kind::Pipe => (8_000.0, 2.0, (800.0, 8_000.0)),
-            Kind::Socket => (12_000.0, 2.0, (800.0, 8_000.0)),
-            Kind::File => (8_000.0, 3.0, (400.0, 4_000.0)),
-            Kind::Terminal => (12_000.0, 60.0, (170.0, 400.0)),
-            Kind::Device | Kind::Other | Kind::Unknown => (20_000.0, 60.0, (20.0, 1e6)),
+        let (call_ns, byte_ns, bytes, around) = match kind {
+            Kind::Null => (1_500.0, 0.0, (1e6, 1e9), 2.0),
+            Kind::Pipe => (8_000.0, 2.0, (800.0, 8_000.0), 1.0),
+            Kind::Socket => (12_000.0, 2.0, (800.0, 8_000.0), 1.0),
+            Kind::File => (8_000.0, 3.0, (400.0, 4_000.0), 1.0),
+            Kind::Terminal => (12_000.0, 60.0, (170.0, 400.0), 0.5),
+            Kind::Device | Kind::Other | Kind::Unknown => (20_000.0, 60.0, (20.0, 1e6), 1.0),
         };
         Self {
             call_ns,
             byte_ns,
             bytes,
+            around,
             line_bytes: [(0.0, 0.0), (10.0, 80.0)][usize::from(kind == Kind::Terminal)],
         }
     }
@@ -167,8 +171,6 @@ fn total(read_ns: f64, (unread_calls, unread_ns): (u64, u64), calls: u64) -> Int
 
 /// The part of the program's own time that is around the calls at the very most where it writes lines, as caches are cold after a call.
 const COLD: f64 = 0.5;
-/// A write to a terminal takes more of the kernel's time than others, and no more of the program's: this part of it tells of that.
-const TERMINALS: f64 = 0.5;
 
 /// To hand a write over to another thread and wait for it, at most: each may wake the other on another processor.
 const HANDED_NS: f64 = 60_000.0;
@@ -187,9 +189,8 @@ pub(super) fn saved_by_blocks(stream: &Stream) -> Interval {
     let (least_left, most_left) = cost.left(stream);
     let left = [most_left, least_left.midpoint(most_left), least_left];
     let in_kernel = all.times(left.map(|left| 1.0 - left));
-    let is_terminal = usize::from(stream.target.kind == Kind::Terminal);
-    let [of_them, woken] = [[1.0; 2], [TERMINALS, WOKEN]][is_terminal];
-    let calls_ns = of_them * cost.of_calls(stream) * all.likely;
+    let woken = [1.0, WOKEN][usize::from(stream.target.kind == Kind::Terminal)];
+    let calls_ns = cost.around * cost.of_calls(stream) * all.likely;
     // To open a file once no lines need to be joined.
     let language = [stream.language, Language::UNRECOGNISED][usize::from(stream.is_reopened)];
     let [least, most, of_pieces] = language.around_calls();
@@ -272,6 +273,23 @@ mod tests {
             is_answered: false,
             is_mixed: false,
         }
+    }
+
+    #[test]
+    fn the_kernels_part_of_a_write_says_more_of_the_programs_where_it_is_small() {
+        let around = |kind| {
+            let stream = Stream {
+                target: Target {
+                    kind,
+                    ..Target::default()
+                },
+                ..lines(Language::C, 100.0, 900.0)
+            };
+            let cost = Cost::of(kind);
+            saved_by_blocks(&stream).likely - cost.of_calls(&stream) * 100.0 * CALLS
+        };
+        let [terminal, pipe, null] = [Kind::Terminal, Kind::Pipe, Kind::Null].map(around);
+        assert!(terminal < pipe && pipe < null, "{terminal} {pipe} {null}");
     }
 
     #[test]
