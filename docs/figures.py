@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
-"""Draws the figures of the README and of the book from recorded results: docs/figures.py [FOLDER], by default docs/figures
+"""Draws the figures of the README and of the book from recorded results
 
 Records have the letters that docs/numbers.txt gives them.
 """
 
+import argparse
 import json
 import re
-import sys
 from html import escape
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE.parent / "bench" / "results"
-FIGURES = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "figures"
+PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+PARSER.add_argument("folder", nargs="?", type=Path, default=HERE / "figures", help="by default docs/figures")
+FIGURES = PARSER.parse_args().folder
 RECORDS = dict(re.findall(r"^([A-Z]) = (\S+)$", (HERE / "numbers.txt").read_text(encoding="utf-8"), re.M))
 WIDTH = 760
 STYLE = (

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Records the README's picture: a slow program, what `outpace trace` says of it, the cure, and what it says then.
 
-docs/recording.py [FILE], by default docs/trace.svg. The commands run in a terminal of their own, and what is shown is what they
+The commands run in a terminal of their own, and what is shown is what they
 printed. Needs the release build of outpace (cargo build --release) and no network.
 """
 
+import argparse
 import os
 import re
 import subprocess
@@ -15,7 +16,6 @@ from pathlib import Path
 
 from commands import ROOT, typed
 
-OUTPUT = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "trace.svg"
 COLUMNS, ROWS = 92, 40
 # In seconds, of a command.
 LIMIT = 300
@@ -95,6 +95,9 @@ def span(piece):
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path, default=ROOT / "docs" / "trace.svg", help="by default docs/trace.svg")
+    file = parser.parse_args().file
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "src").mkdir()
         (Path(folder) / "src" / "main.rs").write_text(PROGRAM)
@@ -126,7 +129,7 @@ def main():
            f"<style>{style}</style>", f'<rect width="{width:.0f}" height="{y}" rx="8" fill="#0d1117"/>',
            '<circle cx="20" cy="16" r="5" fill="#ff5f57"/><circle cx="38" cy="16" r="5" fill="#febc2e"/><circle cx="56" cy="16" r="5" fill="#28c840"/>',
            *parts, "</svg>"]
-    OUTPUT.write_text("\n".join(svg) + "\n", encoding="utf-8")
+    file.write_text("\n".join(svg) + "\n", encoding="utf-8")
 
 
 main()
