@@ -111,7 +111,7 @@ fn text_of(file: &str) -> io::Result<String> {
     read_again(&fs::File::open(file)?)
 }
 
-/// A reader that was woken takes its writer's processor for this long, on average, at most. Others take it for a slice of milliseconds.
+/// A reader that its writer wakes takes the writer's processor for this long, on average, at most. Another program takes it for milliseconds.
 const MOST_TAKEN_NS: u64 = 10_000;
 
 impl Processor {
@@ -125,7 +125,7 @@ impl Processor {
         }
     }
 
-    /// What of the delay came in so short pieces, on average, that it was that of readers, whom the thread has woken on its own processor.
+    /// The part of the delay that came in short pieces: readers that the thread woke had its processor.
     pub(crate) fn taken_ns(self) -> u64 {
         self.delayed_ns.min(self.turns * MOST_TAKEN_NS)
     }

@@ -10,8 +10,8 @@ use std::fs::File;
 /// Threads of one process that are read.
 const MOST_THREADS: usize = 64;
 
-/// The parts of a thread's processor time are [sampled](Samples) for so much time with writes: after that, clock ticks tell enough. And those
-/// of threads that do not write for so much time of all: programs that compute are slowed down by a twentieth meanwhile.
+/// The parts of a thread's processor time are [sampled](Samples) for so much time with writes: after that, clock ticks tell enough. A thread that
+/// does not write is sampled until all threads have run for so long: samples slow a program down.
 const SAMPLED_FOR_NS: u64 = 50_000_000;
 /// The kernel sets a timer at each switch to the thread, which takes 1 to 10 µs in a virtual machine: where turns are short, samples end before that.
 const MOST_TURNS: u64 = 500;

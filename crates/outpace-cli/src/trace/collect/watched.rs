@@ -351,9 +351,8 @@ impl Watched {
         let hardly_writes = self.own().write_calls < peek::FROM;
         let threads = self.threads.own().filter(|_| hardly_writes);
         let worked_ns = threads.map(|(_, Reading { io, processor })| {
-            processor
-                .total_ns
-                .saturating_sub(io.read_calls * MOST_READ_NS)
+            let reading_ns = io.read_calls * MOST_READ_NS;
+            processor.total_ns.saturating_sub(reading_ns)
         });
         worked_ns.max().unwrap_or(0)
     }

@@ -19,8 +19,8 @@ pub(crate) struct Cost {
     bytes: (f64, f64),
     /// The number of bytes that cost as much as the end of a line, which a terminal passes on by itself.
     line_bytes: (f64, f64),
-    /// What a write takes in the program's own code goes with so much of its time in the kernel: a terminal takes more of that than others,
-    /// the null device less, and no more or less of the program's.
+    /// The part of a write's time in the kernel that tells of its time in the program: a terminal takes more of the kernel's than others,
+    /// the null device less, and both take as much of the program's.
     around: f64,
 }
 

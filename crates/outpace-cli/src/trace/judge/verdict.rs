@@ -92,8 +92,8 @@ impl Verdict {
         let chance_ns = |part: f64| (part * now).hypot(CROWDED * run.delayed_ns as f64);
         let chances = RUN_TO_RUN.map(|part| chance_ns(part) * f64::from(together.high > 0.0));
         // At worst, programs that run at the same time save together no more than the one that saves most.
-        let ends = savings.map(|saved| saved.low);
-        let least_ns = ends.fold(0.0, f64::max).min(together.likely);
+        let lows = savings.map(|saved| saved.low);
+        let least_ns = lows.fold(0.0, f64::max).min(together.likely);
         let [hidden_ns, most_hidden_ns] = BESIDE.map(|part| part * run.beside_ns as f64);
         let error = |chance: f64, error: f64, other: f64| chance.hypot(error).hypot(other);
         let [seen, missed] = [sum(|stream| stream.calls), run.missed].map(|calls| calls as f64);
@@ -154,10 +154,10 @@ impl Verdict {
         };
         // Neither a limit nor none is said where it may be untrue.
         let allows_much = named != Limit::Nothing && verdict.saved(named).high >= SMALL * now;
-        verdict.limit = match likely {
-            _ if gain < WORTH_IT && !allows_much => Limit::Nothing,
-            _ if gain < WORTH_IT || verdict.saved(likely).low <= 0.0 => Limit::Unknown,
-            _ => likely,
+        verdict.limit = match gain {
+            ..WORTH_IT if !allows_much => Limit::Nothing,
+            WORTH_IT.. if verdict.saved(likely).low > 0.0 => likely,
+            _ => Limit::Unknown,
         };
         // The stream that the sentences are about.
         let weight = |stream: &&Stream| match named {

@@ -237,7 +237,7 @@ const AROUND_CALLS: [f64; 3] = [0.1, 0.7, 4.0];
 /// Whether a program has an option among its arguments: alone, as one of several letters, or abbreviated.
 fn has_option(arguments: &[String], option: &str) -> bool {
     let is_letters = |word: &str| word.len() <= 4 && word.bytes().all(|c| c.is_ascii_alphabetic());
-    let is_abbreviated = |word: &String| word.len() > 3 && option.starts_with(&**word);
+    let is_abbreviated = |word: &String| word.len() > 2 && option.starts_with(&**word);
     let mut words = arguments.iter().filter_map(|word| word.strip_prefix('-'));
     match option.strip_prefix('-') {
         Some(long) if long.starts_with('-') => arguments.iter().any(is_abbreviated),
@@ -458,7 +458,8 @@ mod tests {
             ("sed -nu p", Some("-u")),
             ("sed -n s/u/-u/", None),
             ("sed --unbuffered p", Some("--unbuffered")),
-            ("sed --unb p", Some("--unbuffered")),
+            ("sed --u p", Some("--unbuffered")),
+            ("sed -- p", None),
             ("grep --line-b x", Some("--line-buffered")),
             ("grep --line-number x", None),
             ("grep -e --line-buffered-x", None),
