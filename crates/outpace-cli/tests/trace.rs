@@ -1162,10 +1162,7 @@ fn of_short_children_of_a_running_process_most_writes_are_known_to_be_unseen() {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(b"\n").unwrap();
     wait_until("the writes", || io_count(child.id(), "syscw") >= 10_000);
-    let before = io_count(watching.id(), "syscr");
-    wait_until("the watcher's next looks", || {
-        io_count(watching.id(), "syscr") >= before + SOME_LOOKS
-    });
+    // It looks once more before it ends.
     rustix::process::kill_process(
         rustix::process::Pid::from_child(&watching),
         rustix::process::Signal::TERM,

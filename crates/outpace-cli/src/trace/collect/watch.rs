@@ -94,7 +94,14 @@ impl Watcher {
             let root = self.alive.get(&self.run.root);
             let is_gone = root.is_none_or(|root| root.stat.is_over());
             let over = [is_gone, self.run.ending.is_some()][usize::from(self.launched)];
-            if over || interrupts::end_watching(self.run.root, self.launched) {
+            if over {
+                return Ok(());
+            }
+            if interrupts::end_watching(self.run.root, self.launched) {
+                // What was written since the last look counts, too.
+                let now_ns = clock::now_ns();
+                self.search(now_ns);
+                self.sample(now_ns);
                 return Ok(());
             }
             // Until the next is due, or a signal (a child's end among them) arrives.
