@@ -133,8 +133,11 @@ fn trial(test: Named) -> Trial {
             Ok(()) => Ok(Completion::Completed),
             Err(payload) => match payload.downcast::<Skipped>() {
                 Ok(skipped) => Ok(Completion::ignored_with(skipped.0)),
-                // The hook has told why.
-                Err(_) => Err(Failed::without_message()),
+                // The hook has told where. The report at the end of a long run shows why once more.
+                Err(payload) => Err(match payload.downcast_ref::<String>() {
+                    Some(message) => Failed::from(message),
+                    None => Failed::from(payload.downcast_ref::<&str>().unwrap_or(&"")),
+                }),
             },
         }
     })
