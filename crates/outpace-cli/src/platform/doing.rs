@@ -1,6 +1,6 @@
 //! The system call that a thread is in (`syscall` in proc(5)).
 
-use super::procfs;
+use super::procfs::{self, Stat};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use std::fs;
@@ -75,6 +75,20 @@ impl Doing {
     pub(crate) fn read(self) -> Option<i32> {
         let (number, arguments) = self.call()?;
         (number == libc::SYS_read).then_some(arguments[0] as i32)
+    }
+
+    /// Whether a stop by ptrace(2) changes nothing of what a thread does: it runs, or waits in a write for another writer, which a signal
+    /// does not end.
+    pub(crate) fn resumes_unchanged(process: i32, thread: i32) -> bool {
+        match Self::of(process, thread) {
+            Self::Running => true,
+            Self::InCall { number, .. } => {
+                let stat = fs::read_to_string(format!("/proc/{process}/task/{thread}/stat"));
+                let stat = stat.ok().and_then(|text| Stat::parse(&text));
+                number == libc::SYS_write && stat.is_some_and(|stat| stat.is_uninterruptible)
+            }
+            Self::Asleep | Self::Hidden => false,
+        }
     }
 
     /// What the threads of a process do, as far as the kernel lets us look.
@@ -247,6 +261,38 @@ mod tests {
         assert!(!call(libc::SYS_sync, 0).stores_memory());
         assert!(!awaits(libc::SYS_read, libc::O_WRONLY));
         assert!(!Doing::Running.awaits_a_file());
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_in_another_call_may_not_resume_unchanged() {
+        let shell = |script: &str| {
+            let mut shell = std::process::Command::new("sh");
+            let shell = shell
+                .args(["-c", script])
+                .stdin(std::process::Stdio::piped());
+            shell.spawn().unwrap()
+        };
+        let [mut works, mut reads] = ["while :; do :; done", "read line"].map(shell);
+        let [working, reading] = [&works, &reads].map(|shell| shell.id() as i32);
+        while !matches!(
+            Doing::of(reading, reading),
+            Doing::InCall {
+                number: libc::SYS_read,
+                ..
+            }
+        ) {
+            std::thread::yield_now();
+        }
+        assert!(!Doing::resumes_unchanged(reading, reading));
+        // It waits until it has begun.
+        while !Doing::resumes_unchanged(working, working) {
+            std::thread::yield_now();
+        }
+        for shell in [&mut works, &mut reads] {
+            shell.kill().unwrap();
+            shell.wait().unwrap();
+        }
+        assert!(!Doing::resumes_unchanged(working, working));
     }
 
     #[test]

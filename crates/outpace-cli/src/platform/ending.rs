@@ -1,12 +1,13 @@
 //! How a child was stopped or ended, and ending in the same way.
 #![allow(unsafe_code)]
 
-use super::signals;
+use super::{clock, signals};
 use rustix::io::retry_on_intr;
-use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, waitid};
+use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, wait, waitid};
 use serde::Serialize;
 use std::io;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 /// A change of a child's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +67,43 @@ fn next_of(thread: i32, events: WaitIdOptions) -> io::Result<Option<WaitIdStatus
 pub(crate) fn stop_of(thread: i32) -> io::Result<Option<i32>> {
     let stop = next_of(thread, WaitIdOptions::STOPPED | WaitIdOptions::NOHANG)?;
     Ok(stop.and_then(|stop| stop.trapping_signal().or(stop.stopping_signal())))
+}
+
+/// The next [stop](stop_of) of a traced thread; `None` when it has ended, or at this time.
+pub(crate) fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
+    /// Most stops follow each other within this time, and waking a sleeping processor takes longer.
+    const SOON_NS: u64 = 50_000;
+    let began_ns = clock::now_ns();
+    loop {
+        let now_ns = clock::now_ns();
+        if now_ns >= until_ns {
+            return Ok(None);
+        }
+        if let Some(stop) = stop_of(thread)? {
+            return Ok(Some(stop));
+        }
+        if now_ns - began_ns < SOON_NS {
+            std::thread::yield_now();
+        } else {
+            // It may lack the processor that this thread has.
+            std::thread::sleep(Duration::from_nanos(SOON_NS));
+        }
+    }
+}
+
+/// Asks for `spin` whether any child or tracee has changed its state: its thread id and raw status. The next stop is often a few
+/// microseconds away, and waking a sleeping processor takes longer.
+pub(crate) fn next_change(spin: Duration) -> io::Result<Option<(i32, i32)>> {
+    let until = Instant::now() + spin;
+    let all = WaitOptions::from_bits_retain(libc::__WALL as u32);
+    loop {
+        let spins = Instant::now() < until;
+        // In whatever process group it is.
+        let changed = wait(all | WaitOptions::NOHANG)?;
+        if changed.is_some() || !spins {
+            return Ok(changed.map(|(thread, status)| (thread.as_raw_pid(), status.as_raw())));
+        }
+    }
 }
 
 /// Whether wait(2) has told all of a child: its stop, if it is stopped, is the one that was told.

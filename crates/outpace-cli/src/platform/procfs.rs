@@ -157,6 +157,8 @@ pub(crate) struct Stat {
     pub(crate) is_stopped: bool,
     /// Stopped by a process that traces it (ptrace).
     pub(crate) is_held: bool,
+    /// Asleep in a way that no signal ends, for another's lock say.
+    pub(crate) is_uninterruptible: bool,
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
@@ -199,6 +201,7 @@ impl Stat {
             has_ended: matches!(*fields.first()?, "Z" | "X"),
             is_stopped: *fields.first()? == "T",
             is_held: *fields.first()? == "t",
+            is_uninterruptible: *fields.first()? == "D",
             parent: number(1)? as i32,
             group: number(2)? as i32,
             session: number(3)? as i32,

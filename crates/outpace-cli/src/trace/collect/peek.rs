@@ -12,6 +12,7 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::doing::{self, Doing};
 use crate::platform::ending;
 use crate::platform::procfs;
+use crate::platform::scheduling::{Manners, Scheduling};
 use crate::platform::worker::Worker;
 use crate::trace::kernel::{Call, calls, memory, sys};
 use crate::trace::model::{Kind, Target};
@@ -27,7 +28,7 @@ pub(super) const MOST_LONG: u32 = 4;
 /// The largest mean size of writes at which a thread is stopped: a stop could cut a larger write in two. musl's blocks (1024 bytes and the
 /// message that did not fit) are smaller.
 pub(super) const LARGEST: u64 = 1152;
-/// A long look is over after this time, and a short one after a quarter of it.
+/// A look is over after this time. It may take as much from the thread, and a short one a quarter: the thread may lack a processor meanwhile.
 const LONGEST_NS: u64 = 8_000_000;
 
 /// Some writes of a thread, and the time the look took from it: without waits for a processor, and on a processor.
@@ -57,7 +58,7 @@ pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> 
     if !is_whole && !procfs::is_ending(process) {
         return Err(io::ErrorKind::Unsupported.into());
     }
-    if !is_whole || Doing::of(process, thread) != Doing::Running {
+    if !is_whole || !Doing::resumes_unchanged(process, thread) {
         return Err(io::ErrorKind::WouldBlock.into());
     }
     let enough = [ENOUGH, FEW][usize::from(is_short)];
@@ -82,7 +83,10 @@ fn takes_writes_whole(process: i32) -> bool {
 }
 
 fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
-    let until_ns = clock::now_ns() + [LONGEST_NS, LONGEST_NS / 4][usize::from(enough == FEW)];
+    // The program may have all processors.
+    Scheduling::current().change(Manners::ComeFirst);
+    let until_ns = clock::now_ns() + LONGEST_NS;
+    let longest_ns = [LONGEST_NS, LONGEST_NS / 4][usize::from(enough == FEW)];
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
     // Before this and after the last stop, the thread runs undisturbed, however long this one waits for a processor.
     let began_ns = clock::now_ns();
@@ -90,7 +94,8 @@ fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
     let (mut look, mut entered, mut between) = (Look::default(), None, [0; 3]);
     let (mut opens, mut opened, mut last, mut delay) = (false, None, None, None);
     while look.writes.len() < enough
-        && let Some(stop) = next_stop(thread, until_ns)?
+        && look.took_ns < longest_ns
+        && let Some(stop) = ending::next_stop(thread, until_ns)?
     {
         // The kernel answers when the thread has left its processor: only then are its times up to date.
         sys::event_message(thread)?;
@@ -150,18 +155,6 @@ fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
         look.stops_ns = delay.awake_ns() - delayed_ns;
     }
     Ok(look)
-}
-
-/// The next stop of a thread; `None` when it has ended, or when the time is over.
-fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
-    while clock::now_ns() < until_ns {
-        if let Some(stop) = ending::stop_of(thread)? {
-            return Ok(Some(stop));
-        }
-        // The next one is often a few microseconds away.
-        std::thread::yield_now();
-    }
-    Ok(None)
 }
 
 #[cfg(test)]

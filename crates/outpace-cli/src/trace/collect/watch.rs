@@ -80,7 +80,9 @@ impl Watcher {
         let mut due_ns = began_ns;
         loop {
             let now_ns = clock::now_ns();
-            if now_ns >= due_ns {
+            // What was written since the last look counts, too.
+            let is_interrupted = interrupts::end_watching(self.run.root, self.launched);
+            if now_ns >= due_ns || is_interrupted {
                 let (since_ns, before_ns) = (now_ns - began_ns, clock::thread_ns());
                 self.search(now_ns);
                 self.sample(now_ns);
@@ -94,14 +96,7 @@ impl Watcher {
             let root = self.alive.get(&self.run.root);
             let is_gone = root.is_none_or(|root| root.stat.is_over());
             let over = [is_gone, self.run.ending.is_some()][usize::from(self.launched)];
-            if over {
-                return Ok(());
-            }
-            if interrupts::end_watching(self.run.root, self.launched) {
-                // What was written since the last look counts, too.
-                let now_ns = clock::now_ns();
-                self.search(now_ns);
-                self.sample(now_ns);
+            if over || is_interrupted {
                 return Ok(());
             }
             // Until the next is due, or a signal (a child's end among them) arrives.

@@ -102,16 +102,13 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let since_ns = processor.since(start.processor).total_ns as f64 * calls / seen;
     let read_ns = since_ns.min(processor.total_ns as f64);
     let total = total(read_ns, process.unread(), io.write_calls);
-    // What threads save at the same time counts once on the clock: as much as the one saves that writes most, or more if they take turns. One
-    // that was found late has run for longer than it was seen.
+    // One that was found late has run for longer than it was seen.
     let lived_ns = (process.last_ns - process.first_ns).max(1) as f64;
     let writers = process.threads.that_write().count().max(1) as f64;
-    let at_once = (total.low / lived_ns).clamp(1.0, writers);
     let threads = process.threads.own();
     let most_calls = threads.map(|(_, own)| own.io.write_calls).max();
-    let longest = (most_calls.unwrap_or(0) as f64 / calls).clamp(1.0 / at_once, 1.0);
-    let in_turns = (writers - at_once) / (writers - 1.0).max(1.0);
-    let total = total.times([1.0 / at_once, longest, (longest + in_turns).min(1.0)]);
+    let longest = most_calls.unwrap_or(0) as f64 / calls;
+    let total = total.times(on_clock(total.low / lived_ns, writers, longest));
     // The kernel tells its own parts in coarse units only.
     let start_ns = processor.total_ns as f64 - read_ns;
     let coarse_ns = UNIT_NS.min(start_ns / 2.0) + UNIT_NS / 2.0;
@@ -159,6 +156,29 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     stream.handed_ns = handed_ns + Interval::between(taken_ns / 2.0, taken_ns);
     let reads_bytes = f64::from(process.language.reads_bytes());
     stream.reading_ns = reads_bytes * others[2] * stream.in_kernel_ns.likely;
+}
+
+/// Sets what processes that wrote to one stream took on the clock.
+pub(super) fn share_clock(stream: &mut Stream, processes: &[&&Watched]) {
+    let began_ns = processes.iter().map(|it| it.first_ns).min().unwrap_or(0);
+    let ended_ns = processes.iter().map(|it| it.last_ns).max().unwrap_or(0);
+    let calls = processes.iter().map(|it| it.own().write_calls);
+    let used = |it: &&&Watched| it.threads.writers().processor.total_ns;
+    let used_ns: u64 = processes.iter().map(used).sum();
+    let at_once = used_ns as f64 / (ended_ns - began_ns).max(1) as f64;
+    let longest = calls.max().unwrap_or(0) as f64 / stream.calls.max(1) as f64;
+    let parts = on_clock(at_once, processes.len().max(1) as f64, longest);
+    stream.own_ns = stream.own_ns.times(parts);
+    stream.in_kernel_ns = stream.in_kernel_ns.times(parts);
+}
+
+/// What writers save at the same time counts once on the clock: as much as the one saves that writes most, or more if they take turns. So many
+/// of them had a processor at once, and that one made this part of the writes.
+fn on_clock(at_once: f64, writers: f64, longest: f64) -> [f64; 3] {
+    let at_once = at_once.clamp(1.0, writers);
+    let longest = longest.clamp(1.0 / at_once, 1.0);
+    let in_turns = (writers - at_once) / (writers - 1.0).max(1.0);
+    [1.0 / at_once, longest, (longest + in_turns).min(1.0)]
 }
 
 /// The processor time of all writes, where that of some, and the last moments of the others, are in no reading: each of those
@@ -273,6 +293,19 @@ mod tests {
             is_answered: false,
             is_mixed: false,
         }
+    }
+
+    #[test]
+    fn writers_at_once_save_on_the_clock_what_one_of_them_saves() {
+        assert_eq!(on_clock(0.4, 1.0, 1.0), [1.0; 3]);
+        // On two processors, and in turns on one.
+        assert_eq!(on_clock(2.0, 2.0, 0.5), [0.5; 3]);
+        assert_eq!(on_clock(0.9, 2.0, 0.5), [1.0; 3]);
+        // One writes most; and one after the other, two at a time.
+        assert_eq!(on_clock(2.0, 2.0, 0.9), [0.5, 0.9, 0.9]);
+        let [low, likely, high] = on_clock(2.0, 1000.0, 0.001);
+        assert_eq!([low, likely], [0.5; 2]);
+        assert!(high > 0.99, "{high}");
     }
 
     #[test]

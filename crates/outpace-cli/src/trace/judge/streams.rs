@@ -42,8 +42,10 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
             let at_once = pair[1].first_ns < pair[0].last_ns && pair[0].process != pair[1].process;
             at_once && calls.min(others) * 10 >= calls.max(others)
         };
-        let writers = written.get(&stream.slept_in.identity);
-        stream.is_mixed |= writers.is_some_and(|writers| writers.windows(2).any(beside));
+        let writers = written.entry(stream.slept_in.identity).or_default();
+        stream.is_mixed |= writers.windows(2).any(beside);
+        let of_it = writers.iter().filter(|it| it.program == stream.program);
+        estimate::share_clock(stream, &Vec::from_iter(of_it));
         let opens_it = |process: &Watched, descriptors: RangeInclusive<i32>| {
             let mut targets = process.targets.range(descriptors);
             targets.any(|(_, target)| target.identity == stream.slept_in.identity)

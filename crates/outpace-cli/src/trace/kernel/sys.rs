@@ -3,11 +3,9 @@
 
 use perf_event::Counter;
 use perf_event_open_sys::ioctls;
-use rustix::process::{WaitOptions, wait};
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
-use std::time::{Duration, Instant};
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     (result != -1)
@@ -16,21 +14,6 @@ fn check(result: libc::c_long) -> io::Result<libc::c_long> {
 }
 
 // ---- ptrace -----------------------------------------------------------------------------------
-
-/// Asks for `spin` whether any child or tracee has changed its state: its thread id and raw status. The next stop is often a few
-/// microseconds away, and waking a sleeping processor takes longer.
-pub(in crate::trace) fn next_change(spin: Duration) -> io::Result<Option<(i32, i32)>> {
-    let until = Instant::now() + spin;
-    let all = WaitOptions::from_bits_retain(libc::__WALL as u32);
-    loop {
-        let spins = Instant::now() < until;
-        // In whatever process group it is.
-        let changed = wait(all | WaitOptions::NOHANG)?;
-        if changed.is_some() || !spins {
-            return Ok(changed.map(|(thread, status)| (thread.as_raw_pid(), status.as_raw())));
-        }
-    }
-}
 
 /// A request's type differs between C libraries.
 fn ptrace(

@@ -82,7 +82,7 @@ impl<'a> Tracer<'a> {
                 // It could not be started; the starting thread reaps it.
                 break;
             }
-            match sys::next_change(SPIN) {
+            match ending::next_change(SPIN) {
                 Ok(Some(event)) => self.event(event)?,
                 // A stop sends SIGCHLD. A signal for us may have come before this sleeps.
                 Ok(None) => drop(interrupts::sleep(PAUSE)),
@@ -153,7 +153,7 @@ impl<'a> Tracer<'a> {
         if thread == self.ledger.run.root && self.launched {
             let until_ns = clock::now_ns() + PATIENCE_NS;
             while self.stopped.len() < self.threads.len() && clock::now_ns() < until_ns {
-                match sys::next_change(SPIN)? {
+                match ending::next_change(SPIN)? {
                     Some(event) => self.event(event)?,
                     None => std::thread::sleep(SPIN),
                 }
