@@ -1,6 +1,7 @@
 //! The memory mappings of a process.
 
-use std::fs;
+use object::{Object, ObjectSymbol, ReadCache};
+use std::fs::{self, File};
 use std::path::PathBuf;
 
 /// A mapping of a process: a line of `maps` (proc(5)).
@@ -58,9 +59,43 @@ pub(crate) fn with_code_at(process: i32, addresses: &[u64]) -> Vec<PathBuf> {
     files.map(path).collect()
 }
 
+/// Where the C library's functions of these names begin in a process, if it has loaded one.
+pub(crate) fn c_functions<const N: usize>(
+    process: i32,
+    names: [&str; N],
+) -> Option<[Option<u64>; N]> {
+    let maps = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    let is_libc = |mapping: &Mapping<'_>| {
+        let name = mapping.name.rsplit('/').next().unwrap_or_default();
+        let mut files = ["libc.so", "libc-2.", "ld-musl-"].iter();
+        files.any(|libc| name.starts_with(libc))
+    };
+    let library = maps.lines().filter_map(Mapping::of).find(is_libc)?;
+    let file = File::open(format!("/proc/{process}/root{}", library.name)).ok()?;
+    let cache = ReadCache::new(file);
+    let base = library.base();
+    let library = object::File::parse(&cache).ok()?;
+    let mut found = [None; N];
+    for symbol in library.dynamic_symbols().filter(|it| it.is_definition()) {
+        if let Some(at) = names.iter().position(|name| symbol.name() == Ok(name)) {
+            found[at] = base.checked_add(symbol.address());
+        }
+    }
+    Some(found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_of_the_c_library_are_where_they_are_called() {
+        let own = c_functions(std::process::id() as i32, ["no such function", "write"]);
+        // A static one is in no library.
+        if let Some(own) = own {
+            assert_eq!(own, [None, Some(libc::write as *const () as u64)]);
+        }
+    }
 
     #[test]
     fn a_line_of_maps_is_read() {

@@ -6,6 +6,7 @@
 //! newest record, before and after the reading, is that of the call's beginning: before it can change the bytes, the thread
 //! passes the second breakpoint.
 
+use crate::platform::mappings;
 use crate::trace::kernel::{Call, memory, sys};
 use perf_event::events::Breakpoint;
 use perf_event::{Builder, Counter, SampleFlag, Sampler};
@@ -26,23 +27,32 @@ const PASSAGES: u16 = 64;
 const MOST: usize = 4;
 
 /// Where a thread writes.
-#[derive(Clone, Copy)]
 pub(super) enum CallSite {
     /// By the instruction before this address.
     Before(u64),
-    /// By the C library's `write`, which begins there.
-    Function(u64),
+    /// By functions that begin there, with the number of the call of each.
+    Functions(Vec<(u64, Option<i64>)>),
+}
+
+impl CallSite {
+    /// Where a process calls the C library.
+    pub(super) fn of(process: i32) -> Option<Self> {
+        let found = mappings::c_functions(process, ["write", "writev"])?;
+        let calls = found.into_iter().zip([libc::SYS_write, libc::SYS_writev]);
+        let calls = calls.filter_map(|(at, number)| Some((at?, Some(number))));
+        Some(Self::Functions(calls.collect()))
+    }
 }
 
 /// The breakpoints, until this is dropped.
 pub(super) struct Breakpoints {
     thread: (i32, i32),
-    /// Where writes begin, and the number of the call, if it is not in a register there.
-    entry: u64,
-    number: Option<i64>,
+    /// Where writes begin, and the number of the call, if it is not in a register there. The first has the ring.
+    entries: Vec<(u64, Option<i64>)>,
     ring: Sampler,
-    /// How many of these were seen, of whatever call.
-    entries: u16,
+    others: Vec<Counter>,
+    /// How many beginnings were seen, of whatever call.
+    begun: u16,
     /// Where they return to, and how many more returns each shows.
     exits: Vec<(u64, Counter, u16)>,
 }
@@ -56,40 +66,46 @@ fn event(thread: i32, address: u64) -> io::Result<Counter> {
     event.remove_on_exec(true).build()
 }
 
+/// One more breakpoint, with the same ring.
+fn joined(thread: i32, address: u64, ring: &Sampler) -> io::Result<Counter> {
+    let event = event(thread, address)?;
+    sys::send_to(&event, ring.as_counter())?;
+    sys::enable_for(&event, PASSAGES)?;
+    Ok(event)
+}
+
 impl Breakpoints {
     /// Sets them for one thread of a process.
-    pub(super) fn at(place: CallSite, thread: (i32, i32)) -> io::Result<Self> {
+    pub(super) fn at(place: &CallSite, thread: (i32, i32)) -> io::Result<Self> {
         if cfg!(not(target_arch = "x86_64")) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        let (entry, number, exit) = match place {
-            CallSite::Before(exit) => (exit.wrapping_sub(INSTRUCTION), None, Some(exit)),
-            CallSite::Function(entry) => (entry, Some(libc::SYS_write), None),
+        let (entries, exit) = match place {
+            CallSite::Before(exit) => (vec![(exit.wrapping_sub(INSTRUCTION), None)], Some(*exit)),
+            CallSite::Functions(all) => (all.clone(), None),
         };
-        let mut breakpoints = Self {
+        let [first, others @ ..] = &entries[..] else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        let ring = event(thread.1, first.0)?.sampled(RING)?;
+        let others = others.iter().map(|it| joined(thread.1, it.0, &ring));
+        let others = others.collect::<io::Result<_>>()?;
+        let exit = exit.map(|exit| Ok((exit, joined(thread.1, exit, &ring)?, PASSAGES)));
+        let exits = exit.into_iter().collect::<io::Result<_>>()?;
+        sys::enable_for(ring.as_counter(), PASSAGES)?;
+        Ok(Self {
             thread,
-            entry,
-            number,
-            ring: event(thread.1, entry)?.sampled(RING)?,
-            entries: 0,
-            exits: Vec::new(),
-        };
-        exit.map_or(Ok(()), |exit| breakpoints.add_exit(exit))?;
-        sys::enable_for(breakpoints.ring.as_counter(), PASSAGES)?;
-        Ok(breakpoints)
-    }
-
-    fn add_exit(&mut self, address: u64) -> io::Result<()> {
-        let exit = event(self.thread.1, address)?;
-        sys::send_to(&exit, self.ring.as_counter())?;
-        sys::enable_for(&exit, PASSAGES)?;
-        self.exits.push((address, exit, PASSAGES));
-        Ok(())
+            entries,
+            ring,
+            others,
+            begun: 0,
+            exits,
+        })
     }
 
     /// Whether all writes at this place were seen so far.
     pub(super) fn shows_all(&self) -> bool {
-        self.entries < PASSAGES
+        self.begun < PASSAGES
     }
 
     /// The writes begun since the last time. The last byte of the newest one is known if the thread is still in the call.
@@ -100,12 +116,14 @@ impl Breakpoints {
             let [_, number, c, b, a, at, e, f, d, _, top, ..] = words[..] else {
                 return Err(io::ErrorKind::InvalidData.into());
             };
-            self.entries += u16::from(at == self.entry);
-            let number = self.number.unwrap_or(number as i64);
+            let entry = self.entries.iter().find(|entry| entry.0 == at);
+            self.begun += u16::from(entry.is_some());
+            let of_function = entry.and_then(|entry| entry.1);
+            let number = of_function.unwrap_or(number as i64);
             let arguments = [a, b, c, d, e, f];
             let call = Call::begun(self.thread, number, &arguments);
             // Calls that only wait for a device may be made at the same place.
-            let call = call.filter(|call| at == self.entry && !call.kind.is_sync());
+            let call = call.filter(|call| entry.is_some() && !call.kind.is_sync());
             inside = call.is_some().then_some((number, arguments));
             let stack = words[STACK_AT..words.len() - 1].to_vec();
             begun.extend(call.map(|call| Call { stack, ..call }));
@@ -113,14 +131,17 @@ impl Breakpoints {
                 exit.2 = exit.2.saturating_sub(1);
             }
             let is_watched = self.exits.iter().any(|exit| exit.0 == top);
-            if self.number.is_some() && inside.is_some() && !is_watched {
+            if of_function.is_some() && inside.is_some() && !is_watched {
                 // The return to this caller is not watched yet.
                 (inside, new_exit) = (None, Some(top));
             }
         }
-        if let Some(address) = new_exit.filter(|_| self.exits.len() < MOST - 1) {
-            self.add_exit(address)?;
-            sys::enable_for(self.ring.as_counter(), PASSAGES)?;
+        let is_free = self.exits.len() + self.entries.len() < MOST;
+        if let Some(address) = new_exit.filter(|_| is_free) {
+            let exit = joined(self.thread.1, address, &self.ring)?;
+            self.exits.push((address, exit, PASSAGES));
+            let mut entries = self.others.iter().chain([self.ring.as_counter()]);
+            entries.try_for_each(|entry| sys::enable_for(entry, PASSAGES))?;
         }
         // The thread may have returned to one that shows no more.
         let all_show = self.exits.iter().all(|exit| exit.2 > 0);
@@ -171,12 +192,11 @@ mod tests {
             let mut buffer = [0; 4096];
             while reader.read(&mut buffer).unwrap() > 0 {}
         });
-        let function = memory::function_write(process);
-        let places = function.into_iter().map(CallSite::Function);
-        for place in places.chain([CallSite::Before(address)]) {
+        let functions = CallSite::of(process).into_iter();
+        for place in functions.chain([CallSite::Before(address)]) {
             let mut ends = [0; 2];
             while ends.iter().any(|&seen| seen < 8) {
-                let breakpoints = Breakpoints::at(place, (process, process));
+                let breakpoints = Breakpoints::at(&place, (process, process));
                 let mut breakpoints = match breakpoints {
                     Ok(breakpoints) => breakpoints,
                     Err(error) => {
@@ -202,5 +222,39 @@ mod tests {
         shell.kill().unwrap();
         shell.wait().unwrap();
         reader.join().unwrap();
+    }
+
+    #[test]
+    fn writes_of_several_parts_are_seen_at_their_function() {
+        let script = "import os\nwhile os.writev(1, [b'a b', b'\\n']): pass";
+        let python = Command::new("python3")
+            .args(["-c", script])
+            .stdout(Stdio::null())
+            .spawn();
+        let Ok(mut python) = python else {
+            eprintln!("skipped: python3 is not installed");
+            return;
+        };
+        let process = python.id() as i32;
+        let mut heard = 0;
+        while heard < 8 {
+            assert_eq!(python.try_wait().unwrap(), None, "it goes on");
+            // Until it has become Python.
+            let Some(place) = CallSite::of(process) else {
+                continue;
+            };
+            let mut breakpoints = match Breakpoints::at(&place, (process, process)) {
+                Ok(breakpoints) => breakpoints,
+                Err(error) => {
+                    eprintln!("skipped: no breakpoints here: {error}");
+                    break;
+                }
+            };
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let writes = breakpoints.begun().unwrap().into_iter();
+            heard += writes.filter(|write| write.kind.name == "writev").count();
+        }
+        python.kill().unwrap();
+        python.wait().unwrap();
     }
 }

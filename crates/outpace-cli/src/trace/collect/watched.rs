@@ -10,7 +10,7 @@ use super::threads::{Reading, Thread, Threads};
 use crate::platform::clock;
 use crate::platform::doing::Doing;
 use crate::platform::procfs::{self, IoCounters, Processor, Stat, read_again};
-use crate::trace::kernel::{Call, memory};
+use crate::trace::kernel::Call;
 use crate::trace::model::{
     Buffering, CallSpan, CallTally, FEWEST, Kind, Language, Target, Timeline, Unseen,
 };
@@ -603,10 +603,10 @@ impl Watched {
         self.is_half_heard |= !self.is_listened_to;
         self.is_listened_to = true;
         if self.writes_at.is_none() {
-            self.writes_at = memory::function_write(self.process).map(CallSite::Function);
+            self.writes_at = CallSite::of(self.process);
         }
         let at = |place| Breakpoints::at(place, (self.process, thread)).ok();
-        let mut breakpoints = self.writes_at.and_then(at);
+        let mut breakpoints = self.writes_at.as_ref().and_then(at);
         let before = self.reading(thread);
         // Those that the first count may have are not counted, and the last count comes after all: a gap makes the heard ones fewer, never
         // more.

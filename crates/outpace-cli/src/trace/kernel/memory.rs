@@ -1,10 +1,7 @@
 //! Reading the end of what a thread is writing, from its memory.
 
-use crate::platform::mappings::Mapping;
 use crate::platform::procfs::peek;
 use crate::trace::kernel::calls::{Call, Payload};
-use object::{Object, ObjectSymbol, ReadCache};
-use std::fs::File;
 
 /// A call that a thread is about to make, with the size and the last byte of its text from the thread's memory.
 pub(crate) fn begun(thread: (i32, i32), number: i64, arguments: &[u64; 6]) -> Option<Call> {
@@ -42,24 +39,6 @@ pub(crate) fn words(bytes: &[u8]) -> Vec<u64> {
 
 /// Longer vectors are not followed.
 const LONGEST_VECTOR: u64 = 1024;
-
-/// Where the C library's `write` begins in a process that has loaded one.
-pub(crate) fn function_write(process: i32) -> Option<u64> {
-    let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
-    let is_libc = |mapping: &Mapping| {
-        let name = mapping.name.rsplit('/').next().unwrap_or_default();
-        let mut names = ["libc.so", "libc-2.", "ld-musl-"].iter();
-        names.any(|libc| name.starts_with(libc))
-    };
-    let library = maps.lines().filter_map(Mapping::of).find(is_libc)?;
-    let begin = library.base();
-    let file = File::open(format!("/proc/{process}/root{}", library.name)).ok()?;
-    let cache = ReadCache::new(file);
-    let library = object::File::parse(&cache).ok()?;
-    let mut symbols = library.dynamic_symbols();
-    let write = symbols.find(|symbol| symbol.name() == Ok("write") && symbol.is_definition())?;
-    begin.checked_add(write.address())
-}
 
 #[cfg(test)]
 mod tests {
