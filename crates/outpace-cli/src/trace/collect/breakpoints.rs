@@ -51,8 +51,8 @@ pub(super) struct Breakpoints {
     entries: Vec<(u64, Option<i64>)>,
     ring: Sampler,
     others: Vec<Counter>,
-    /// How many beginnings were seen, of whatever call.
-    begun: u16,
+    /// How often a beginning was passed, of whatever call.
+    passed: u16,
     /// Where they return to, and how many more returns each shows.
     exits: Vec<(u64, Counter, u16)>,
 }
@@ -98,14 +98,14 @@ impl Breakpoints {
             entries,
             ring,
             others,
-            begun: 0,
+            passed: 0,
             exits,
         })
     }
 
     /// Whether all writes at this place were seen so far.
     pub(super) fn shows_all(&self) -> bool {
-        self.begun < PASSAGES
+        self.passed < PASSAGES
     }
 
     /// The writes begun since the last time. The last byte of the newest one is known if the thread is still in the call.
@@ -117,7 +117,7 @@ impl Breakpoints {
                 return Err(io::ErrorKind::InvalidData.into());
             };
             let entry = self.entries.iter().find(|entry| entry.0 == at);
-            self.begun += u16::from(entry.is_some());
+            self.passed += u16::from(entry.is_some());
             let of_function = entry.and_then(|entry| entry.1);
             let number = of_function.unwrap_or(number as i64);
             let arguments = [a, b, c, d, e, f];
