@@ -173,20 +173,22 @@ impl Observed {
         });
     }
 
-    /// What is the doing of these readers, of so much time in which writes waited. Not known of a reader that passes on what it reads, as that
-    /// may wait for another; nor of one that sleeps for long, where it cannot be seen in what.
+    /// What is the doing of these readers, of so much time in which writes waited. Not known of a reader that passes on what it reads and does
+    /// not work all the time, as that may wait for another; nor of one that sleeps for long, where it cannot be seen in what.
     pub(crate) fn slow(&self, waiting_ns: u64, readers: &Readers) -> Option<Slow> {
         let all = readers.iter().map(|(process, _)| self.by.get(process));
         let all = all.collect::<Option<Vec<&Reader>>>()?;
+        let since_ns = self.to_ns - self.from_ns;
         let passes_on = |reader: &&Reader| reader.io.bytes_written * 2 > reader.io.bytes_read;
-        if all.is_empty() || all.iter().any(passes_on) {
+        let is_busy = |reader: &Reader| reader.processor.total_ns as f64 >= BUSY * since_ns as f64;
+        let may_wait = |it: &&Reader| passes_on(it) && !(writes_by_itself(it.io) && is_busy(it));
+        if all.is_empty() || all.iter().any(may_wait) {
             return None;
         }
         let [in_waits, otherwise] = [0, 1].map(|when| {
             let looks = all.iter().map(|reader| reader.looks[when]);
             looks.fold(Looks::default(), Looks::plus)
         });
-        let since_ns = self.to_ns - self.from_ns;
         let (slept_ns, most_ns) = if in_waits.all >= FEWEST_LOOKS {
             let part = |of| in_waits.part(of, waiting_ns);
             (part(in_waits.asleep), part(in_waits.all - in_waits.ready))
@@ -232,6 +234,9 @@ impl Reader {
     /// The time that it has worked, beyond what it takes to read.
     fn worked_ns(&self) -> u64 {
         let used = self.processor;
+        if writes_by_itself(self.io) {
+            return used.total_ns;
+        }
         let in_program_ns = used.user_ns.saturating_sub(procfs::UNIT_NS);
         in_program_ns.max(used.total_ns.saturating_sub(used.turns * TURN_NS))
     }
@@ -244,25 +249,40 @@ impl Reader {
     }
 }
 
+/// A reader that has a processor for this part of the time waits for nobody.
+const BUSY: f64 = 0.75;
+
+/// Whether a reader writes by its own rule, each line say, and not for each read: whatever the writes are that it reads, it does.
+fn writes_by_itself(io: IoCounters) -> bool {
+    io.write_calls > 2 * io.read_calls
+}
+
 /// A read costs a reader in its own code, at most, most likely and at least: awk and Perl 500 ns, Python 1,100, gzip 2,500. Larger writes spare
 /// it such reads. They do not spare it bytes, nor reads of parts of a write, which cost it time in the kernel: at least, likely and at most.
 const READ_NS: [f64; 3] = [2_500.0, 800.0, 0.0];
 const BYTE_NS: [f64; 3] = [0.0, 0.5, 1.5];
 const PART_NS: [f64; 3] = [0.0, 200.0, 400.0];
+/// The part of the kernel's time that its own writes have by their number.
+const WRITING: [f64; 3] = [0.7, 0.9, 1.0];
 /// Hundredths of a second in which a shell starts the parts of a pipeline. What a reader has done before, a longer start among it, is counted
 /// as computed for us.
 const TOGETHER: u64 = 5;
 
 /// The processor time that a reader takes however large the writes are, at least, most likely and at most: its time in its own code, without
-/// that of a read for each write. Known of one that was started with us: others may have read much else.
+/// that of a read for each write, and that of writes by its own rule. Known of one that was started with us: others may have read much else.
 pub(crate) fn computed_ns(reader: i32, writes: u64) -> Option<[f64; 3]> {
     let ours = Stat::of(std::process::id() as i32)?.start;
     let stat = Stat::of(reader).filter(|stat| stat.start + TOGETHER >= ours)?;
     let io = IoCounters::of(reader).ok()?;
     let whole = io.read_calls.min(writes);
+    let own_calls = io.write_calls.saturating_sub(whole) as f64;
+    let all_calls = (io.read_calls + io.write_calls).max(1) as f64;
+    let writing_ns = stat.processor.system_ns as f64 * own_calls / all_calls;
+    let writing_ns = writing_ns * f64::from(writes_by_itself(io));
     let part = |at: usize| {
         let read_ns = io.bytes_read as f64 * BYTE_NS[at] - whole as f64 * READ_NS[at];
-        stat.processor.user_ns as f64 + read_ns + (io.read_calls - whole) as f64 * PART_NS[at]
+        let computed_ns = stat.processor.user_ns as f64 + WRITING[at] * writing_ns;
+        computed_ns + read_ns + (io.read_calls - whole) as f64 * PART_NS[at]
     };
     Some([0, 1, 2].map(part))
 }
@@ -317,6 +337,23 @@ mod tests {
         assert_eq!(slow_ms(reader(300, 10, 1400)), Some([0, 500, 0]));
         let ready = looked_at(reader(300, 10, 1400), [8, 0], [10, 0]);
         assert_eq!(ready, Some([0, 100, 0]));
+    }
+
+    #[test]
+    fn a_reader_that_writes_each_line_and_never_sleeps_is_what_a_write_waits_for() {
+        let filter = |total_ms, read_calls| Reader {
+            io: IoCounters {
+                bytes_read: 1000,
+                bytes_written: 1000,
+                read_calls,
+                write_calls: 100,
+            },
+            ..reader(total_ms, 10, 2000)
+        };
+        assert_eq!(slow_ms(filter(900, 10)), Some([500, 500, 0]));
+        // It may wait for another; and one with a write for each read gains by larger ones.
+        assert_eq!(slow_ms(filter(500, 10)), None);
+        assert_eq!(slow_ms(filter(900, 100)), None);
     }
 
     #[test]

@@ -115,8 +115,8 @@ fn processor_time(process: Option<i32>, last: Processor) -> Processor {
 
 /// By the kernel's counters and samples.
 fn lightly(subject: Subject, run: Recording, ready: &mut dyn FnMut(i32)) -> Recorded {
-    let (watcher, began_ns) = match subject {
-        Subject::Process(process) => (Watcher::new(run, process, false), clock::now_ns()),
+    let (began_ns, watcher) = match subject {
+        Subject::Process(process) => (clock::now_ns(), Watcher::new(run, process, false)),
         Subject::Program(command) => gate::start(command, |root, mut gate| {
             ready(root);
             let watcher = Watcher::new(run, root, true);
@@ -124,7 +124,7 @@ fn lightly(subject: Subject, run: Recording, ready: &mut dyn FnMut(i32)) -> Reco
             let began_ns = clock::now_ns();
             // Should it be gone, that is seen next.
             let _ = gate.write_all(b"!");
-            Ok((watcher, began_ns))
+            Ok((began_ns, watcher))
         })?,
     };
     let (run, processes) = watcher.watch(began_ns)?;

@@ -101,7 +101,9 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     let seen = calls - start.io.write_calls as f64;
     let since_ns = processor.since(start.processor).total_ns as f64 * calls / seen;
     let read_ns = since_ns.min(processor.total_ns as f64);
-    let total = total(read_ns, process.unread(), io.write_calls);
+    // The time of a few milliseconds may be in no reading.
+    let unread = [(0, process.last_ns - process.first_ns), process.unread()];
+    let total = total(read_ns, unread[usize::from(read_ns > 0.0)], io.write_calls);
     // One that was found late has run for longer than it was seen.
     let lived_ns = (process.last_ns - process.first_ns).max(1) as f64;
     let writers = process.threads.that_write().count().max(1) as f64;
