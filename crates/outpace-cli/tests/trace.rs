@@ -1728,6 +1728,9 @@ fn copies_of_a_descriptor_are_followed_by_every_call_that_makes_them() {
     assert!(kind == "pipe" || kind == "unknown", "{found:#}");
 }
 
+/// A machine is not always so busy.
+const MOST_TRIES: u32 = 50;
+
 #[test]
 fn what_waits_for_the_device_after_small_writes_is_told_of() {
     // With an argument by the file's own flag.
@@ -1746,30 +1749,38 @@ fn what_waits_for_the_device_after_small_writes_is_told_of() {
         let (file, report) = (scratch("synced.txt"), scratch("synced.json"));
         let options = ["--json", report.to_str().unwrap(), &program];
         let by_flag = &["flag"][..usize::from(flags > 0)];
-        let mut created = std::fs::File::options();
-        let created = created.write(true).create(true).truncate(true);
-        let created = created.custom_flags(flags).open(file);
-        let status = outpace(&[exact, &options, by_flag].concat())
-            .stdout(created.unwrap())
-            .status();
-        assert!(status.unwrap().success());
-        let found = json(&report);
-        let ns = |name: &str| found[name].as_u64().unwrap();
-        if (ns("system_ns") + ns("user_ns")) * 2 > found["verdict"]["now_ns"].as_u64().unwrap() {
+        let traced = || {
+            let mut created = std::fs::File::options();
+            let created = created.write(true).create(true).truncate(true);
+            let created = created.custom_flags(flags).open(&file);
+            let mut trace = outpace(&[exact, &options, by_flag].concat());
+            assert!(trace.stdout(created.unwrap()).status().unwrap().success());
+            json(&report)
+        };
+        let stores_nothing = |found: &Value| {
+            let ns = |name: &str| found[name].as_u64().unwrap();
+            (ns("system_ns") + ns("user_ns")) * 2 > found["verdict"]["now_ns"].as_u64().unwrap()
+        };
+        let is_told = |found: &Value| {
+            let remedy = found["verdict"]["remedies"][0].as_str();
+            let is_it = remedy.is_some_and(|remedy| remedy.contains("fsync once for many"));
+            found["verdict"]["limit"] == "calls" && is_it
+        };
+        // Where other programs have the processors, it may wait for these instead.
+        let mut found = traced();
+        for _ in 1..MOST_TRIES {
+            if is_told(&found) || found["mode"] == "ptrace" || stores_nothing(&found) {
+                break;
+            }
+            found = traced();
+        }
+        if stores_nothing(&found) {
             return println!("skipped: this file system stores nothing");
         }
         if found["mode"] == "ptrace" {
             return println!("skipped: ptrace has no verdict");
         }
-        // Where it lacked a processor for long, how much is saved is not known.
-        let lacked = ns("delayed_ns") > found["verdict"]["now_ns"].as_u64().unwrap();
-        let limit = &found["verdict"]["limit"];
-        assert!(
-            limit == "calls" || lacked && limit == "unknown",
-            "{found:#}"
-        );
-        let remedy = found["verdict"]["remedies"][0].as_str().unwrap();
-        assert!(remedy.contains("fsync once for many"), "{remedy}");
+        assert!(is_told(&found), "{found:#}");
     }
 }
 

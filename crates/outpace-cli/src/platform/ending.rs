@@ -6,6 +6,7 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, wait, waitid};
 use serde::Serialize;
 use std::io;
+use std::num::NonZeroU64;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -69,10 +70,12 @@ pub(crate) fn stop_of(thread: i32) -> io::Result<Option<i32>> {
     Ok(stop.and_then(|stop| stop.trapping_signal().or(stop.stopping_signal())))
 }
 
+/// Most stops of a thread follow each other within this time, and waking a sleeping processor takes longer.
+pub(crate) const SOON_NS: u64 = 50_000;
+
 /// The next [stop](stop_of) of a traced thread; `None` when it has ended, or at this time.
 pub(crate) fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
-    /// Most stops follow each other within this time, and waking a sleeping processor takes longer.
-    const SOON_NS: u64 = 50_000;
+    const PAUSE: Duration = Duration::from_micros(20);
     let began_ns = clock::now_ns();
     loop {
         let now_ns = clock::now_ns();
@@ -85,8 +88,9 @@ pub(crate) fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
         if now_ns - began_ns < SOON_NS {
             std::thread::yield_now();
         } else {
-            // It may lack the processor that this thread has.
-            std::thread::sleep(Duration::from_nanos(SOON_NS));
+            // It may lack the processor that this thread has. The kernel adds 50 µs to a pause, unless it is told not to.
+            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+            std::thread::sleep(PAUSE);
         }
     }
 }

@@ -84,11 +84,10 @@ impl Breakpoints {
             CallSite::Before(exit) => (vec![(exit.wrapping_sub(INSTRUCTION), None)], Some(*exit)),
             CallSite::Functions(all) => (all.clone(), None),
         };
-        let [first, others @ ..] = &entries[..] else {
-            return Err(io::ErrorKind::NotFound.into());
-        };
+        let first = entries.first().ok_or(io::ErrorKind::NotFound)?;
         let ring = event(thread.1, first.0)?.sampled(RING)?;
-        let others = others.iter().map(|it| joined(thread.1, it.0, &ring));
+        let others = entries[1..].iter();
+        let others = others.map(|it| joined(thread.1, it.0, &ring));
         let others = others.collect::<io::Result<_>>()?;
         let exit = exit.map(|exit| Ok((exit, joined(thread.1, exit, &ring)?, PASSAGES)));
         let exits = exit.into_iter().collect::<io::Result<_>>()?;

@@ -12,7 +12,6 @@ use crate::platform::clock::{self, Delay};
 use crate::platform::doing::{self, Doing};
 use crate::platform::ending;
 use crate::platform::procfs;
-use crate::platform::scheduling::{Manners, Scheduling};
 use crate::platform::worker::Worker;
 use crate::trace::kernel::{Call, calls, memory, sys};
 use crate::trace::model::{Kind, Target};
@@ -54,11 +53,10 @@ static LOOKER: Mutex<Option<Looker>> = Mutex::new(None);
 /// Sees some of a thread's next writes. An error says that this is not permitted, or not possible now: a thread that sleeps in a call
 /// is not stopped, because some calls do not resume unchanged.
 pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
-    let is_whole = takes_writes_whole(process);
-    if !is_whole && !procfs::is_ending(process) {
-        return Err(io::ErrorKind::Unsupported.into());
-    }
-    if !is_whole || !Doing::resumes_unchanged(process, thread) {
+    if !takes_writes_whole(process) {
+        let why = [io::ErrorKind::Unsupported, io::ErrorKind::WouldBlock];
+        return Err(why[usize::from(procfs::is_ending(process))].into());
+    } else if !Doing::resumes_unchanged(process, thread) {
         return Err(io::ErrorKind::WouldBlock.into());
     }
     let enough = [ENOUGH, FEW][usize::from(is_short)];
@@ -83,8 +81,6 @@ fn takes_writes_whole(process: i32) -> bool {
 }
 
 fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
-    // The program may have all processors.
-    Scheduling::current().change(Manners::ComeFirst);
     let until_ns = clock::now_ns() + LONGEST_NS;
     let longest_ns = [LONGEST_NS, LONGEST_NS / 4][usize::from(enough == FEW)];
     sys::seize(thread, libc::PTRACE_O_TRACESYSGOOD)?;
@@ -93,6 +89,7 @@ fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
     sys::interrupt(thread)?;
     let (mut look, mut entered, mut between) = (Look::default(), None, [0; 3]);
     let (mut opens, mut opened, mut last, mut delay) = (false, None, None, None);
+    let (mut waited_ns, mut resumed) = (0, (began_ns, 0));
     while look.writes.len() < enough
         && look.took_ns < longest_ns
         && let Some(stop) = ending::next_stop(thread, until_ns)?
@@ -100,7 +97,7 @@ fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
         // The kernel answers when the thread has left its processor: only then are its times up to date.
         sys::event_message(thread)?;
         let delay = delay.get_or_insert_with(|| Delay::of(thread));
-        let delayed_ns = delay.look();
+        let (seen_ns, delayed_ns) = (clock::now_ns(), delay.look());
         look.stops += 1;
         let (signal, event) = (stop & 0xff, stop >> 8);
         if signal == sys::AT_CALL {
@@ -122,6 +119,9 @@ fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
                     opens = doing::OPENS.contains(&number);
                 }
                 sys::AtCall::Exit(result) => {
+                    // A call that waits, for a device say, does so without us.
+                    let shorter_ns = delayed_ns - resumed.1 + ending::SOON_NS;
+                    waited_ns += seen_ns.saturating_sub(resumed.0 + shorter_ns);
                     let place = |descriptor| Target::identity_of(process, descriptor);
                     if opens {
                         opened = place(result as i32);
@@ -151,7 +151,8 @@ fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
         let is_last = look.writes.len() == enough;
         let how = [libc::PTRACE_SYSCALL, libc::PTRACE_DETACH][usize::from(is_last)];
         sys::resume(thread, how, passed_on)?;
-        look.took_ns = (clock::now_ns() - began_ns).saturating_sub(delayed_ns);
+        resumed = (clock::now_ns(), delayed_ns);
+        look.took_ns = (resumed.0 - began_ns).saturating_sub(delayed_ns + waited_ns);
         look.stops_ns = delay.awake_ns() - delayed_ns;
     }
     Ok(look)
