@@ -578,7 +578,12 @@ fn no_program_takes_less_time_than_it_ran() {
         let time = |name: &str| found[name].as_u64().unwrap();
         let ran_ns = time("user_ns") + time("system_ns");
         let now_ns = found["verdict"]["now_ns"].as_u64().unwrap();
-        assert!(now_ns >= ran_ns.min(time("wall_ns")), "{found:#}");
+        // Its first thread, which only starts the others, may run beside them.
+        let beside_ns = 2_000_000;
+        assert!(
+            now_ns + beside_ns >= ran_ns.min(time("wall_ns")),
+            "{found:#}"
+        );
     }
 }
 
