@@ -448,8 +448,10 @@ fn lines_and_fragments_on_a_terminal_are_told_apart_where_the_kernel_may_be_aske
             let found = trace(&[], &[&[&*lines.to_string()], argument].concat());
             let name = stream(&found, "stdout").map(named);
             lines *= 2;
-            let is_told = !matches!(name.as_deref(), None | Some("small writes"));
-            if is_told || lines > MOST_LINES {
+            // Nor where the writes went, with another file.
+            let is_untold = name.as_deref() == Some("small writes")
+                || (name.is_none() && argument == ["parts"]);
+            if !is_untold || lines > MOST_LINES {
                 break (name, found);
             }
         };
@@ -565,9 +567,10 @@ fn threads_that_have_ended_have_processor_time() {
 
 #[test]
 fn no_program_takes_less_time_than_it_ran() {
-    // Threads that wait for each other's lock and for a processor at the same time.
+    // Threads that wait for each other's lock and for a processor at the same time. Each lives for many looks: one that is last seen before its
+    // first line has run beside the others, as far as is known.
     let text = "#include <pthread.h>\n#include <stdio.h>\n\
-        static void *lines(void *none) { for (int i = 0; i < 20000; i++) { printf(\"line %d\\n\", i); fflush(stdout); } return none; }\n\
+        static void *lines(void *none) { for (int i = 0; i < 100000; i++) { printf(\"line %d\\n\", i); fflush(stdout); } return none; }\n\
         int main(void) { pthread_t threads[4]; for (int i = 0; i < 4; i++) pthread_create(threads + i, 0, lines, 0); \
         for (int i = 0; i < 4; i++) pthread_join(threads[i], 0); }\n";
     let Some(program) = compiled("together", &["-pthread"], text) else {
@@ -578,12 +581,7 @@ fn no_program_takes_less_time_than_it_ran() {
         let time = |name: &str| found[name].as_u64().unwrap();
         let ran_ns = time("user_ns") + time("system_ns");
         let now_ns = found["verdict"]["now_ns"].as_u64().unwrap();
-        // Its first thread, which only starts the others, may run beside them.
-        let beside_ns = 2_000_000;
-        assert!(
-            now_ns + beside_ns >= ran_ns.min(time("wall_ns")),
-            "{found:#}"
-        );
+        assert!(now_ns >= ran_ns.min(time("wall_ns")), "{found:#}");
     }
 }
 
@@ -1733,8 +1731,8 @@ fn copies_of_a_descriptor_are_followed_by_every_call_that_makes_them() {
     assert!(kind == "pipe" || kind == "unknown", "{found:#}");
 }
 
-/// A machine is not always so busy.
-const MOST_TRIES: u32 = 50;
+/// A program that lacks a processor for one part in so many of its time may wait for others as long as for what it waits for by itself.
+const CROWDED: u64 = 20;
 
 #[test]
 fn what_waits_for_the_device_after_small_writes_is_told_of() {
@@ -1771,14 +1769,16 @@ fn what_waits_for_the_device_after_small_writes_is_told_of() {
             let is_it = remedy.is_some_and(|remedy| remedy.contains("fsync once for many"));
             found["verdict"]["limit"] == "calls" && is_it
         };
-        // Where other programs have the processors, it may wait for these instead.
-        let mut found = traced();
-        for _ in 1..MOST_TRIES {
-            if is_told(&found) || found["mode"] == "ptrace" || stores_nothing(&found) {
-                break;
-            }
+        // Where other programs have the processors, it waits for these, too.
+        let is_crowded = |found: &Value| {
+            let now_ns = found["verdict"]["now_ns"].as_u64();
+            found["delayed_ns"].as_u64().map(|ns| ns * CROWDED) > now_ns
+        };
+        let mut found = Value::Null;
+        wait_until("it has a processor", || {
             found = traced();
-        }
+            is_told(&found) || !is_crowded(&found) || found["mode"] == "ptrace"
+        });
         if stores_nothing(&found) {
             return println!("skipped: this file system stores nothing");
         }

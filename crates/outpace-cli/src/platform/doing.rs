@@ -77,15 +77,14 @@ impl Doing {
         (number == libc::SYS_read).then_some(arguments[0] as i32)
     }
 
-    /// Whether a stop by ptrace(2) changes nothing of what a thread does: it runs, or waits in a write for another writer, which a signal
-    /// does not end.
+    /// Whether a stop by ptrace(2) changes nothing of what a thread does: it runs, or sleeps in a write(2) in a way that no signal ends, as for
+    /// another writer's lock.
     pub(crate) fn resumes_unchanged(process: i32, thread: i32) -> bool {
         match Self::of(process, thread) {
             Self::Running => true,
             Self::InCall { number, .. } => {
-                let stat = fs::read_to_string(format!("/proc/{process}/task/{thread}/stat"));
-                let stat = stat.ok().and_then(|text| Stat::parse(&text));
-                number == libc::SYS_write && stat.is_some_and(|stat| stat.is_uninterruptible)
+                let is_uninterruptible = |stat: Stat| stat.is_uninterruptible;
+                number == libc::SYS_write && Stat::of(thread).is_some_and(is_uninterruptible)
             }
             Self::Asleep | Self::Hidden => false,
         }

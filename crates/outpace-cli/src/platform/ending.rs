@@ -6,7 +6,6 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, WaitIdStatus, WaitOptions, wait, waitid};
 use serde::Serialize;
 use std::io;
-use std::num::NonZeroU64;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -88,8 +87,7 @@ pub(crate) fn next_stop(thread: i32, until_ns: u64) -> io::Result<Option<i32>> {
         if now_ns - began_ns < SOON_NS {
             std::thread::yield_now();
         } else {
-            // It may lack the processor that this thread has. The kernel adds 50 µs to a pause, unless it is told not to.
-            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+            // It may lack the processor that this thread has.
             std::thread::sleep(PAUSE);
         }
     }

@@ -5,6 +5,7 @@
 use super::procfs;
 use super::scheduling::{Manners, Scheduling};
 use std::io;
+use std::num::NonZeroU64;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{Builder, JoinHandle};
 
@@ -21,8 +22,10 @@ impl<Q: Send + 'static, A: Send + 'static> Worker<Q, A> {
         let (answered, answers) = mpsc::channel();
         let thread = Builder::new().spawn(move || {
             let id = rustix::thread::gettid().as_raw_pid();
-            // Others may have all processors.
+            // The program may have all processors.
             Scheduling::current().change(Manners::ComeFirst);
+            // The kernel adds 50 µs to each pause, unless it is told not to.
+            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
             for question in asked {
                 // Nobody waits for it any more if this fails, and there are no more questions.
                 let _ = answered.send((id, answer(question)));

@@ -2,7 +2,7 @@
 //! last bytes. The longer one takes a millisecond or two.
 //!
 //! Stopping a thread in a write that waits for room cuts the write in two, and there are programs that take that for
-//! an error. So only a thread that runs and writes little at a time is stopped, and only where all that its process could
+//! an error. So only a thread that writes little at a time is stopped, while it runs or sleeps in a way that no signal ends, and only where all that its process could
 //! write to takes small writes whole: files and pipes (PIPE_BUF in pipe(7)), no terminal, socket or device.
 //!
 //! The look lets go of the thread at its last stop. Where there are too few stops, it ends with the thread of ours that takes it, as
@@ -27,7 +27,7 @@ pub(super) const MOST_LONG: u32 = 4;
 /// The largest mean size of writes at which a thread is stopped: a stop could cut a larger write in two. musl's blocks (1024 bytes and the
 /// message that did not fit) are smaller.
 pub(super) const LARGEST: u64 = 1152;
-/// A look is over after this time. It may take as much from the thread, and a short one a quarter: the thread may lack a processor meanwhile.
+/// A look is over after this time. A short one is over, too, when it has taken a quarter of that from the thread.
 const LONGEST_NS: u64 = 8_000_000;
 
 /// Some writes of a thread, and the time the look took from it: without waits for a processor, and on a processor.
@@ -50,8 +50,8 @@ type Looker = Worker<(i32, i32, usize), io::Result<Look>>;
 /// The thread that takes looks, as long as it has let go of what it traced.
 static LOOKER: Mutex<Option<Looker>> = Mutex::new(None);
 
-/// Sees some of a thread's next writes. An error says that this is not permitted, or not possible now: a thread that sleeps in a call
-/// is not stopped, because some calls do not resume unchanged.
+/// Sees some of a thread's next writes. An error says that this is not permitted, or not possible now: a thread that a signal could
+/// wake is not stopped, because some calls do not resume unchanged.
 pub(super) fn at(process: i32, thread: i32, is_short: bool) -> io::Result<Look> {
     if !takes_writes_whole(process) {
         let why = [io::ErrorKind::Unsupported, io::ErrorKind::WouldBlock];
@@ -120,7 +120,7 @@ fn look((process, thread, enough): (i32, i32, usize)) -> io::Result<Look> {
                 }
                 sys::AtCall::Exit(result) => {
                     // A call that waits, for a device say, does so without us.
-                    let shorter_ns = delayed_ns - resumed.1 + ending::SOON_NS;
+                    let shorter_ns = delayed_ns.saturating_sub(resumed.1) + ending::SOON_NS;
                     waited_ns += seen_ns.saturating_sub(resumed.0 + shorter_ns);
                     let place = |descriptor| Target::identity_of(process, descriptor);
                     if opens {

@@ -160,12 +160,12 @@ pub(super) fn times(process: &Watched, stream: &mut Stream) {
     stream.reading_ns = reads_bytes * others[2] * stream.in_kernel_ns.likely;
 }
 
-/// Sets what processes that wrote to one stream took on the clock.
-pub(super) fn share_clock(stream: &mut Stream, processes: &[&&Watched]) {
+/// Counts once what the processes that wrote to a stream did at the same time.
+pub(super) fn share_clock(stream: &mut Stream, processes: &[&Watched]) {
     let began_ns = processes.iter().map(|it| it.first_ns).min().unwrap_or(0);
     let ended_ns = processes.iter().map(|it| it.last_ns).max().unwrap_or(0);
     let calls = processes.iter().map(|it| it.own().write_calls);
-    let used = |it: &&&Watched| it.threads.writers().processor.total_ns;
+    let used = |it: &&Watched| it.threads.writers().processor.total_ns;
     let used_ns: u64 = processes.iter().map(used).sum();
     let at_once = used_ns as f64 / (ended_ns - began_ns).max(1) as f64;
     let longest = calls.max().unwrap_or(0) as f64 / stream.calls.max(1) as f64;
@@ -174,8 +174,8 @@ pub(super) fn share_clock(stream: &mut Stream, processes: &[&&Watched]) {
     stream.in_kernel_ns = stream.in_kernel_ns.times(parts);
 }
 
-/// What writers save at the same time counts once on the clock: as much as the one saves that writes most, or more if they take turns. So many
-/// of them had a processor at once, and that one made this part of the writes.
+/// The parts of the writers' time that count on the clock, at least, likely and at most: what the one takes that writes most, and more if they
+/// take turns. `at_once` of the writers had a processor at the same time, and that one made the part `longest` of the writes.
 fn on_clock(at_once: f64, writers: f64, longest: f64) -> [f64; 3] {
     let at_once = at_once.clamp(1.0, writers);
     let longest = longest.clamp(1.0 / at_once, 1.0);

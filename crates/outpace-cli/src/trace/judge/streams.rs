@@ -45,7 +45,7 @@ pub(crate) fn sampled(processes: &[Watched], run: &Recording) -> Vec<Stream> {
         let writers = written.entry(stream.slept_in.identity).or_default();
         stream.is_mixed |= writers.windows(2).any(beside);
         let of_it = writers.iter().filter(|it| it.program == stream.program);
-        estimate::share_clock(stream, &Vec::from_iter(of_it));
+        estimate::share_clock(stream, &Vec::from_iter(of_it.copied()));
         let opens_it = |process: &Watched, descriptors: RangeInclusive<i32>| {
             let mut targets = process.targets.range(descriptors);
             targets.any(|(_, target)| target.identity == stream.slept_in.identity)
